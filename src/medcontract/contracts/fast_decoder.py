@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from io import BytesIO
 from operator import attrgetter, itemgetter
@@ -112,34 +112,35 @@ def _with_other_variants(decode: DecodeLines, one: Callable[[bytes], Any], keys:
     The other lines are decoded at once, and in the next texts such lines are sought first.
     """
     spellings = [f'"{key}":{space}"'.encode() for key in keys for space in (" ", "")]
-    known: list[bytes] = []
+    sought: list[bytes] = []
 
     def decode_lines(text: bytes) -> list[Any] | None:
-        rows = None if known and known[0] in text else decode(text)
-        if rows is not None:
-            return rows
-        found = next((spelling for spelling in (*known, *spellings) if spelling in text), None)
-        if found is None:
-            return None
-        known[:] = [found]
-        parts, lines, end = list[bytes](), list[bytes](), 0
-        while (at := text.find(found, end)) >= 0:
-            start = text.rfind(b"\n", end, at) + 1 or end
-            parts.append(text[end:start])
-            end = text.find(b"\n", at) + 1 or len(text)
-            lines.append(text[start:end])
-        most = b"".join([*parts, text[end:]])
-        rows = decode(most) if most else []
-        if rows is None:
-            return None
-        number = 0
-        for part, line in zip(parts, lines, strict=True):
-            number += part.count(b"\n")
-            rows.insert(number, one(line))
-            number += 1
-        return None if None in rows else rows
+        if not sought:
+            rows = decode(text)
+            sought[:] = [spelling for spelling in spellings if spelling in text][:1] if rows is None else []
+            if rows is not None or not sought:
+                return rows
+        found: list[Any] = []
+        for before, line in _lines_with(sought[0], text):
+            rows = decode(before) if before else []
+            row = one(line) if line else None
+            if rows is None or (line and row is None):
+                sought.clear()
+                return None
+            found += [*rows, row] if line else rows
+        return found
 
     return decode_lines
+
+
+def _lines_with(key: bytes, text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the lines before each line that contains a key, and that line. At the end, yield the rest, and no line."""
+    end = 0
+    while (at := text.find(key, end)) >= 0:
+        start = text.rfind(b"\n", end, at) + 1 or end
+        before, end = text[end:start], text.find(b"\n", at) + 1 or len(text)
+        yield before, text[start:end]
+    yield text[end:], b""
 
 
 def _when_called(make: Callable[[], DecodeLines]) -> DecodeLines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from medcontract.reading.json_file import Block, Cut, Decode, DecodeLines, Lines
 from medcontract.reading.limits import LINES_BLOCK
@@ -27,13 +27,20 @@ def records(source: Source, decode: Decode) -> Iterator[Cut]:
         if text is None:
             yield b"", offset, None
         else:
-            yield from cuts(text, offset, decode)
+            yield from _cuts(text, offset, decode)
 
 
 def records_in_blocks(source: Source, decode: Decode, decode_lines: DecodeLines) -> Iterator[Cut | Block]:
     """Like `records`, but many at a time where possible."""
+    return in_blocks(texts(source), decode, decode_lines)
+
+
+def in_blocks(
+    texts: Iterable[tuple[bytes | None, int]], decode: Decode, decode_lines: DecodeLines
+) -> Iterator[Cut | Block]:
+    """The records of texts that consist of complete lines, with their offsets."""
     misses = 0
-    for text, offset in texts(source):
+    for text, offset in texts:
         if text is None:
             yield b"", offset, None
             continue
@@ -57,13 +64,12 @@ def _lines_or_cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut | B
             yield Lines(block, end - start), offset, values[start:end]
             offset += len(block)
         for line in lines[end : end + 1]:
-            yield from cuts(line, offset, lambda line: None)
+            yield from _cuts(line, offset, lambda line: None)
             offset += len(line)
         start = end + 1
 
 
-def cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:
-    """The non-blank lines of a text at an offset of the file."""
+def _cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:
     for line in text.splitlines(keepends=True):
         value = decode(line)
         if value is not None:

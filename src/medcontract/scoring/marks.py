@@ -153,7 +153,11 @@ class Marks:
 
     def missing(self, items: int) -> list[int]:
         """Return which of the first `items` items have no record."""
-        found = self._spread(bytearray(items), b"\1" * len(self._numbers))
+        found = bytearray(items)
+        if self._count() and isinstance(self._numbers, range):
+            found[self._numbers.start : self._numbers.stop] = b"\1" * len(self._numbers)
+        elif self._seen:
+            found[: len(self._seen) - 1] = self._seen[:-1]
         for number in self._unscored:
             found[number] = 1
         return list(compress(range(items), found.translate(bytes([1]) + bytes(255)))) if 0 in found else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from itertools import chain
+from itertools import chain, compress
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -204,29 +204,28 @@ class Pairing(Generic[Item, Mark]):
         self._next = numbers[-1] + 1
         self.named.add(self.pair.default_run)
         odd = self._odd_records(numbers, rows)
-        rest = [place for place in range(len(rows)) if place not in odd] if odd else range(len(rows))
-        known, answered = (numbers, rows) if not odd else ([numbers[n] for n in rest], [rows[n] for n in rest])
-        items = map(self.expected.items.__getitem__, known)
-        pair = self.pair
-        marks = pair.measure_all(items, answered) if pair.measure_all else map(pair.measure, items, answered)
         if not odd:
-            self.marks_of(pair.default_run).add(numbers, marks)
+            self.marks_of(self.pair.default_run).add(numbers, self._measured(numbers, rows))
             return ()
-        return self._take_odd(sorted(odd), numbers, rows, marks)
+        known, answered = list(numbers), list(rows)
+        for position in reversed(odd):
+            del known[position], answered[position]
+        return self._take_odd(odd, numbers, rows, self._measured(known, answered))
 
-    def _odd_records(self, numbers: Sequence[int], rows: Sequence[Any]) -> set[int]:
+    def _measured(self, numbers: Sequence[int], rows: Sequence[Any]) -> Iterable[Any]:
+        items, pair = map(self.expected.items.__getitem__, numbers), self.pair
+        return pair.measure_all(items, rows) if pair.measure_all else map(pair.measure, items, rows)
+
+    def _odd_records(self, numbers: Sequence[int], rows: Sequence[Any]) -> list[int]:
         """Return the positions of records that failed, are not expected, or whose item has an invalid record."""
-        odd: set[int] = set()
-        if self.pair.can_fail:
-            errors = [record.error for record in rows]
-            if errors.count(None) < len(rows):
-                odd.update(position for position, error in enumerate(errors) if error is not None)
+        errors = [record.error for record in rows] if self.pair.can_fail else ()
+        odd = set(compress(range(len(rows)), errors)) if any(errors) else set()
+        apart = self._bad.get(self.pair.default_run) or set()
         if isinstance(numbers, list) and NOT_EXPECTED in numbers:
-            odd.update(position for position, number in enumerate(numbers) if number == NOT_EXPECTED)
-        bad = self._bad.get(self.pair.default_run)
-        if bad and not bad.isdisjoint(numbers):
-            odd.update(position for position, number in enumerate(numbers) if number in bad)
-        return odd
+            apart = apart | {NOT_EXPECTED}
+        if apart and not apart.isdisjoint(numbers):
+            odd.update(position for position, number in enumerate(numbers) if number in apart)
+        return sorted(odd)
 
     def _take_odd(
         self, odd: Sequence[int], numbers: Sequence[int], rows: Sequence[Any], marks: Iterable[Any]

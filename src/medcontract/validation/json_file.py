@@ -72,7 +72,7 @@ class JsonValidator(RecordsValidator):
         self.file = JsonFile(self.source, self.contract.list_key, self.decode)
         return self.file.records()
 
-    def cuts_between(self, start: int, end: int) -> Iterator[Cut]:
+    def blocks_between(self, start: int, end: int) -> Iterator[Cut]:
         text = b'{"":[' + self.source.read(start, end - start).rstrip(b" \t\r\n,") + b"]}"
         part = JsonFile(Source(text, limits=self.source.limits), "", self.decode)
         return ((raw, start + offset - 5, value) for raw, offset, value in part.records())

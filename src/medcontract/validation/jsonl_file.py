@@ -103,8 +103,9 @@ class JsonLinesValidator(RecordsValidator):
     def blocks(self) -> Iterator[Cut | Block]:
         return jsonl_file.records_in_blocks(self.source, self.decode, self.decode_lines)
 
-    def cuts_between(self, start: int, end: int) -> Iterator[Cut]:
-        return jsonl_file.cuts(self.source.read(start, end - start), start, self.decode)
+    def blocks_between(self, start: int, end: int) -> Iterator[Cut | Block]:
+        text = self.source.read(start, end - start)
+        return jsonl_file.in_blocks([(text, start)], self.decode, self.decode_lines)
 
     def examine_record(self, raw: bytes) -> Examined:
         """Like the base method, but a syntax error makes only this line invalid."""

@@ -6,7 +6,7 @@ import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
@@ -71,7 +71,7 @@ class RecordsValidator:
     is_json = False
     """Whether the bytes of a record are its JSON text."""
     has_parts = False
-    """Whether a part of the file can be read (`cuts_between`)."""
+    """Whether a part of the file can be read (`blocks_between`)."""
 
     def __init__(
         self,
@@ -403,26 +403,32 @@ class RecordsValidator:
         self.collector.place_deferred(found)
 
     def _suspicious(
-        self, indexes: Sequence[UniqueIndex], numbers: Collection[int], parts: Sequence[tuple[Landmark, Landmark]]
+        self,
+        indexes: Sequence[UniqueIndex],
+        numbers: Collection[int],
+        parts: Sequence[tuple[Landmark, Landmark]] | None,
     ) -> Iterator[tuple[int, bytes, int, Any]]:
         """Yield the index, bytes, offset and value of valid records whose keys may be repeated, and of those `numbers`.
 
-        They are in these parts of the file, or anywhere. Of the others, no more than the keys is decoded, if possible.
+        They are in these parts of the file or, without any, anywhere. Of others, no more than the keys is decoded.
         """
         fields = [name for index in indexes for name in index.rule.fields]
         self._keys = self.contract.decode_keys(fields) if self.is_json and fields else None
         places = sorted(numbers)
-        pieces = [(start.record, self.cuts_between(start.offset, end.offset)) for start, end in parts]
+        pieces = [(0, self.blocks())]
+        if parts is not None:
+            pieces = [(start.record, self.blocks_between(start.offset, end.offset)) for start, end in parts]
         try:
-            for number, block in _numbered(pieces or [(0, self.blocks())]):
-                raw, offset, value = block
-                rows: Iterable[Cut] = ((raw, offset, value),) if isinstance(raw, bytes) else ()
-                if not isinstance(raw, bytes):
-                    near = bisect_left(places, number) < bisect_left(places, number + len(raw))
-                    if near or any(index.are_suspect(value) for index in indexes):
-                        rows = zip(raw, raw.offsets(offset), value)  # noqa: B905  # there is one more offset
-                for place, (line, at, one) in enumerate(rows, number):
-                    if line and indexes and (one is None or any(index.are_suspect([one]) for index in indexes)):
+            for number, (raw, offset, value) in _numbered(pieces):
+                if isinstance(raw, bytes):
+                    rows = [(number, raw, offset, value)]
+                else:
+                    near = places[bisect_left(places, number) : bisect_left(places, number + len(raw))]
+                    chosen = {place - number for place in near}.union(*(each.suspects_among(value) for each in indexes))
+                    every = zip(count(number), raw, raw.offsets(offset), value) if chosen else ()
+                    rows = [row for position, row in enumerate(every) if position in chosen]
+                for place, line, at, one in rows:
+                    if line and indexes and (one is None or any(index.suspects_among([one]) for index in indexes)):
                         yield place, line, at, self._complete(line) if one is None or self._keys else one
                     elif places:
                         yield place, line, at, None
@@ -431,26 +437,25 @@ class RecordsValidator:
 
     def _parts_in_question(
         self, unique: Sequence[UniqueIndex], numbers: Collection[int]
-    ) -> Sequence[tuple[Landmark, Landmark]]:
+    ) -> Sequence[tuple[Landmark, Landmark]] | None:
         """Return where the parts of the file with these records and with suspicious keys start and end.
 
-        Nothing if the whole file has to be read.
+        None if the whole file has to be read.
         """
         marks, found = self.landmarks, set[int]()
         if self.source.packed or self.source.in_archive or not self.has_parts:
-            return ()
+            return None
         for rule, index in enumerate(unique):
             positions = index.suspicious_positions() if index.suspects else ()
             if positions is None:
-                return ()
+                return None
             counts = [mark.keys[rule] for mark in marks]
             found.update(bisect_right(counts, position) for position in positions)
         records = [mark.record for mark in marks]
         found.update(bisect_right(records, number) for number in numbers)
-        pairs = [(marks[number - 1], marks[number]) for number in sorted(found) if 0 < number < len(marks)]
-        return pairs if len(pairs) <= len(marks) // 2 else ()
+        return [(marks[number - 1], marks[number]) for number in sorted(found) if 0 < number < len(marks)]
 
-    def cuts_between(self, start: int, end: int) -> Iterator[Cut]:
+    def blocks_between(self, start: int, end: int) -> Iterator[Cut | Block]:
         """The records in a part of the file that starts and ends between two records (see `has_parts`)."""
         raise NotImplementedError
 

@@ -229,9 +229,10 @@ class UniqueIndex:
     def is_suspect(self, key: Any) -> bool:
         return self.hash(key) in self.suspects
 
-    def are_suspect(self, values: Sequence[Any]) -> bool:
-        """Return whether the key of any of these records is a suspect."""
-        return not self.suspects.isdisjoint(map(self.hash, self._keys_of(values)))
+    def suspects_among(self, values: Sequence[Any]) -> list[int]:
+        """Return which of these records have a key that is a suspect."""
+        codes, suspects = list(map(self.hash, self._keys_of(values))), self.suspects
+        return [] if suspects.isdisjoint(codes) else [place for place, code in enumerate(codes) if code in suspects]
 
     def _keys_of(self, values: Sequence[Any]) -> list[Any]:
         return list(map(self.key, values)) if self.rule.defaults else reader(*self.rule.fields)(values)
