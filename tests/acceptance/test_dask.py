@@ -182,8 +182,8 @@ def test_other_versions(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     _, sent = lesions(tmp_path)
     mine = versions.result_versions()
     for name in ("medcontract", "Unidecode"):
-        monkeypatch.setattr(dask_pool, "_mine", lambda name=name: {**mine, name: "0.0.1"})
-        with pytest.raises(CallError, match=rf"has {name} .*, this process 0\.0\.1"):
+        monkeypatch.setattr(client, "run", lambda *_, name=name, **__: {"tcp://b:1": {**mine, name: "0.0.1"}})
+        with pytest.raises(CallError, match=rf"the Dask worker tcp://b:1 has {name} 0\.0\.1, this process"):
             medcontract.validate(sent, client=client)
 
 

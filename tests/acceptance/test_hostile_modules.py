@@ -113,7 +113,7 @@ def test_workers_of_an_interactive_session(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend("")
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     before = list(sys.path)
-    with Workers(1) as workers:
+    with Workers(1, id, lambda: None) as workers:
         assert workers.submit(import_module, "colorsys").exception() is not None  # a module cannot be sent back
         there = workers.submit(eval, "(__import__('sys').path, __import__('os').environ.get('PYTHONSAFEPATH'))")
         path, safe = there.result()

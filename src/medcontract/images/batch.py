@@ -12,8 +12,8 @@ from typing import NamedTuple
 from medcontract.errors import CallError
 from medcontract.images.errors import ImageProblem
 from medcontract.images.image import check_image, require_pillow
+from medcontract.parallel.cpus import allowed
 from medcontract.parallel.pool import PoolFailed, ProcessPool, WorkerDied
-from medcontract.parallel.processes import processors
 from medcontract.problems import Finding, Ref, shorten
 
 Case = tuple[int, str, str]
@@ -99,7 +99,7 @@ def _located(case: Case, problem: ImageProblem) -> CaseProblem:
 def _outcomes(cases: Iterator[Case], root: str, jobs: int | None) -> Outcomes:
     first = list(islice(cases, FEW + 1))
     cases = chain(first, cases)
-    count = jobs or (processors() if len(first) > FEW else 1)
+    count = jobs or (allowed() if len(first) > FEW else 1)
     if count == 1:
         return _alone(cases, root)
     return _together(cases, root, ProcessPool(count, chosen=True), jobs)

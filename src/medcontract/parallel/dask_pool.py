@@ -19,10 +19,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from medcontract.errors import CallError, MedcontractError, report_plugin_errors
+from medcontract.parallel.cpus import allowed
 from medcontract.parallel.environment import Environment
 from medcontract.parallel.errors import ConnectionLost, NoWorkers, WorkKilled
 from medcontract.parallel.pool import TRIES, Lost, Pool, PoolFailed, Running, Sent, Work
-from medcontract.parallel.processes import processors, safe_path
+from medcontract.parallel.processes import safe_path
 from medcontract.parallel.versions import result_versions
 
 if TYPE_CHECKING:
@@ -213,10 +214,6 @@ def _loaded_plugins(client: Client, environment: Environment) -> Iterator[None]:
             client.unregister_worker_plugin(Loading.name)
 
 
-_mine = result_versions
-"""The versions of this process."""
-
-
 def check_client(client: object) -> None:
     """Raises `CallError` for anything but a client that can be used here."""
     if not (hasattr(client, "submit") and hasattr(client, "nthreads")):
@@ -227,7 +224,7 @@ def check_client(client: object) -> None:
 
 def _check_workers(client: Client) -> None:
     """Raises `CallError` if the workers cannot do the work."""
-    mine = _mine()
+    mine = result_versions()
     no_workers = CallError("the Dask cluster has no workers", "start at least one")
     with _clear_errors(client):
         try:
@@ -260,7 +257,7 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
 
     with ExitStack() as stack:
         if scheduler is None:
-            yield stack.enter_context(_local(workers or processors()))
+            yield stack.enter_context(_local(workers or allowed()))
             return
         _silence()
         try:

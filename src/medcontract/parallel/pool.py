@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -152,14 +153,14 @@ class ProcessPool(Pool):
         global _work  # noqa: PLW0603  # forked workers inherit it
         _work, before = (work, shared), _work
         try:
-            with _processes(self.workers, _OnDemand(work, shared), fork=not self.stable) as processes:
+            with _processes(self.workers, cache(lambda: Sent(work, shared)), fork=not self.stable) as processes:
                 yield processes
         finally:
             _work = before
 
 
 class _Processes(Running):
-    def __init__(self, workers: Workers, sent: _OnDemand) -> None:
+    def __init__(self, workers: Workers, sent: Callable[[], Sent]) -> None:
         self._workers = workers
         self._sent = sent
 
@@ -177,7 +178,7 @@ class _Processes(Running):
 
 
 @contextmanager
-def _processes(count: int, sent: _OnDemand, fork: bool) -> Iterator[Running]:
+def _processes(count: int, sent: Callable[[], Sent], fork: bool) -> Iterator[Running]:
     try:
         workers = Workers(count, _prepare, sent, fork=fork)
     except (BrokenProcessPool, OSError, ImportError) as error:  # no semaphores, no memory
@@ -201,22 +202,6 @@ class Sent:
         """Call it in the environment."""
         opened: tuple[Work[Any, Any], Any] = pickle.loads(self._pickled)  # noqa: S301  # from the process that sent it
         return opened
-
-
-class _OnDemand:
-    """Becomes `Sent` if it is sent to another process: a forked worker does not need it."""
-
-    def __init__(self, work: Work[Any, Any], shared: Any) -> None:
-        self._work = work, shared
-        self._sent: Sent | None = None
-
-    def __reduce__(self) -> tuple[Callable[[Sent], Sent], tuple[Sent]]:
-        self._sent = self._sent or Sent(*self._work)
-        return _same, (self._sent,)
-
-
-def _same(sent: Sent) -> Sent:
-    return sent
 
 
 _active: Any = None

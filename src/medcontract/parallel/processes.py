@@ -20,7 +20,6 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from medcontract.errors import CallError, plugin_failure, report_plugin_errors
-from medcontract.parallel import cpus
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,11 +38,6 @@ _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 """The folder that medcontract is imported from."""
 
 
-def processors() -> int:
-    """The number of CPUs that this process may use."""
-    return cpus.allowed()
-
-
 class Workers:
     """A pool of processes that is replaced if one of them dies.
 
@@ -52,18 +46,16 @@ class Workers:
     already. Forked workers start at once, and share the memory of this process.
 
     All share one end of a pipe; when the other end is closed, on purpose or because this process has died, they exit
-    at once. They import nothing from the current folder. `prepare` is called first in each worker; its exceptions are
-    raised here. May raise `OSError` or `ImportError` if there are no semaphores, as in some sandboxes, and
-    `BrokenProcessPool` if the system kills all workers.
+    at once. They import nothing from the current folder. `prepare` is called first in each worker, with what `sent`
+    returns; its exceptions are raised here. May raise `OSError` or `ImportError` if there are no semaphores, as in some
+    sandboxes, and `BrokenProcessPool` if the system kills all workers.
     """
 
-    def __init__(
-        self, count: int, prepare: Callable[..., object] | None = None, *arguments: Any, fork: bool = False
-    ) -> None:
+    def __init__(self, count: int, prepare: Callable[[T], object], sent: Callable[[], T], fork: bool = False) -> None:
         if sys.flags.ignore_environment and not sys.flags.safe_path:
             raise OSError("with python -E, workers would import modules from the current folder; use python -I")
         self.count = min(count, _MOST_WORKERS)
-        self._prepare = prepare, arguments
+        self._prepare, self._sent = prepare, sent
         self._fork = fork
         self._context: Any = _Spawning()
         self._theirs, self._mine = self._context.Pipe(duplex=False)
@@ -148,7 +140,7 @@ class Workers:
             self._context = _Forking()
             return ProcessPoolExecutor(self.count, self._context, _begin_forked, (self._theirs, self._mine))
         self._context = _Spawning()
-        arguments = (self._theirs, os.environ.get(_SAFE_PATH), *self._prepare)
+        arguments = (self._theirs, os.environ.get(_SAFE_PATH), self._prepare, self._sent())
         with safe_path():  # this may start the resource tracker process
             return ProcessPoolExecutor(self.count, self._context, _begin_worker, arguments)
 
@@ -261,9 +253,7 @@ _failed: BaseException | None = None
 """In worker processes: the exception that `prepare` raised."""
 
 
-def _begin_worker(
-    pipe: Connection, safe_path: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]
-) -> None:
+def _begin_worker(pipe: Connection, safe_path: str | None, prepare: Callable[[T], object], sent: T) -> None:
     """Initialize a worker. It ignores Ctrl-C: the parent process handles it, and terminates its workers."""
     global _failed  # noqa: PLW0603  # initializes a worker process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -273,8 +263,7 @@ def _begin_worker(
     gc.set_threshold(*_GC_THRESHOLDS)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     try:
-        if prepare:
-            prepare(*arguments)
+        prepare(sent)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # raised by each call, in the parent process
         _failed = plugin_failure(error) or error
 

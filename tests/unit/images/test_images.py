@@ -630,7 +630,7 @@ def test_workers_only_for_many(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError
 
     monkeypatch.setattr(pool, "Workers", start)
-    monkeypatch.setattr(batch, "processors", lambda: 7)
+    monkeypatch.setattr(batch, "allowed", lambda: 7)
     assert finish(check_images(some_cases(batch.FEW), folder))[1] == batch.FEW
     assert started == []
     assert finish(check_images(some_cases(batch.FEW + 1), folder))[1] == batch.FEW + 1
