@@ -168,7 +168,7 @@ def validate_files(
     folder that reports are kept in: a file that was already checked with the same settings is not checked again.
     """
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
-    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.files import given_files
     from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.guarded import check_guarded
     from medcontract.validation.problem_collector import ProblemCollector
@@ -252,7 +252,7 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     The result is truthy if the repaired file is valid; `diff()` shows the changes. With `write`, the file is replaced.
     Raises `CallError` if the file cannot be read or written.
     """
-    from medcontract.evaluation.arguments import split
+    from medcontract.evaluation.files import split
     from medcontract.fixing.files import fix_file
     from medcontract.reading.folders import leads_out_of
     from medcontract.results.fix import Fix, RepairMade
@@ -327,8 +327,7 @@ def score(
     `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
     benchmark, `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
     """
-    from medcontract.evaluation.build_results import score_result
-    from medcontract.evaluation.score import score_files
+    from medcontract.evaluation.score import score_files, score_result
 
     arguments.require_at_least(1, jobs=jobs)
     plugins = arguments.load_plugins(plugins)
@@ -390,7 +389,7 @@ def preflight(
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
     is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.
     """
-    from medcontract.evaluation.preflight import preflight as run_checks
+    from medcontract.evaluation.preflight.checks import preflight as run_checks
 
     arguments.require_at_least(1, jobs=jobs)
     plugins = arguments.load_plugins(plugins)
@@ -463,8 +462,8 @@ def leaderboard(
     """
     from msgspec.structs import replace
 
-    from medcontract.evaluation.arguments import given_files, matching, split_known
-    from medcontract.evaluation.leaderboard import leaderboard as rank
+    from medcontract.evaluation.files import given_files, matching, split_known
+    from medcontract.evaluation.ranking import leaderboard as rank
     from medcontract.evaluation.submissions import measured_in, submissions_in
 
     arguments.require_at_least(1, jobs=jobs)
@@ -531,13 +530,14 @@ def score_submission(
     that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
     `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
     """
-    from medcontract.evaluation.single_submission import figures_of, find_submission, open_contest, score_alone
+    from medcontract.evaluation.contest import Contest, Job
+    from medcontract.evaluation.ranking import score_alone
+    from medcontract.evaluation.submissions import find_submission
 
     settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
-    files = [(os.fspath(path), contract) for path, contract in truth]
-    contest = open_contest(files, settings._replace(frozen=arguments.frozen(protocol)))
-    score = score_alone(contest, find_submission(os.fspath(submission), ignored))
-    return score, figures_of(contest.track, score)
+    files = tuple((os.fspath(path), contract) for path, contract in truth)
+    contest = Contest(Job(truth=files, parameters=(), settings=settings._replace(frozen=arguments.frozen(protocol))))
+    return score_alone(contest, find_submission(os.fspath(submission), ignored))
 
 
 def compare(
@@ -558,7 +558,7 @@ def compare(
     from msgspec.structs import replace
 
     from medcontract.evaluation import compare as comparing
-    from medcontract.evaluation.arguments import stdin_once
+    from medcontract.evaluation.files import stdin_once
 
     limits = arguments.limits(max_record, max_unpacked)
     both = [arguments.path_of_contract(each, _SCORE, contract) for each in (baseline, rerun)]
@@ -688,7 +688,7 @@ def template(
     What must be filled in is null, or an empty cell, which is not valid. `format` is "json", "jsonl" or "csv".
     Raises `CallError` if the contract does not belong to the cases, and `InvalidData` if these are not valid.
     """
-    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.files import given_files
     from medcontract.evaluation.template import template as fill
 
     arguments.require_strings([contract_id, format])
@@ -773,7 +773,7 @@ def freeze_protocol(
     it was frozen. Options of a track are those of `score` that are part of its protocol (`lexicon`, `match`,
     `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
     """
-    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.files import given_files
     from medcontract.evaluation.protocols import freeze
     from medcontract.scoring import tracks
 
@@ -960,9 +960,9 @@ def bundle(
     from medcontract.bundles.plan import make_plan
     from medcontract.bundles.writing import check_folder, require_platform, write_bundle
     from medcontract.contracts import registry
-    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.contest import Contest, Job, parameters_for
+    from medcontract.evaluation.files import given_files, split_known
     from medcontract.evaluation.protocols import freeze
-    from medcontract.evaluation.single_submission import open_contest, parameters_for
 
     require_platform(platform)
     require_local(out, "cannot write", "write to a local folder, and copy it")
@@ -979,7 +979,7 @@ def bundle(
         MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}
     )._replace(frozen=arguments.frozen(protocol, changes, limits))
     given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
-    contest = open_contest(given.files, settings, changes)
+    contest = Contest(Job(truth=tuple(given.files), parameters=changes, settings=settings))
     frozen = freeze(contest.track, parameters_for(contest), (), settings)
     challenge = registry.scope()
     if challenge is not None and title is None:
@@ -1024,7 +1024,7 @@ def contract_ids() -> tuple[str, ...]:
 
 def path_of(name: str) -> str:
     """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
-    from medcontract.evaluation.arguments import split
+    from medcontract.evaluation.files import split
     from medcontract.reading.archive_paths import split_member
 
     path, _ = split(name)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from medcontract.cache import ResultCache
-    from medcontract.evaluation.arguments import GivenFiles
-    from medcontract.evaluation.inputs import Settings
+    from medcontract.evaluation.files import GivenFiles
     from medcontract.evaluation.protocols import FrozenProtocol
+    from medcontract.evaluation.settings import Settings
     from medcontract.parallel.pool import Pool
     from medcontract.reading.exclude import Exclude
     from medcontract.reading.limits import Limits
@@ -98,7 +98,7 @@ def require_contract(contract: str | None) -> None:
 
 def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
     """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
-    from medcontract.evaluation.arguments import split_known
+    from medcontract.evaluation.files import split_known
 
     require_contract(contract)
     if not isinstance(given, str | os.PathLike):
@@ -134,7 +134,7 @@ def referenced_files(
     if images is None:
         return None
     require_local(images, "--images", "download the images first")
-    from medcontract.evaluation.image_refs import images_named_by
+    from medcontract.evaluation.preflight.linked_files import images_named_by
 
     return images_named_by(images, jobs, progress)
 
@@ -154,7 +154,7 @@ def require_image_references(report: Validation, referenced: ReferencedFiles | N
 
 def input_source(file: FileName | bytes | pd.DataFrame, contract: str | None, name: str | None) -> Source:
     if not is_frame(file):
-        from medcontract.evaluation.arguments import input_file
+        from medcontract.evaluation.files import input_file
 
         return input_file(cast("FileName | bytes", file), name)
     from medcontract.validation.frames import frame_source
@@ -164,7 +164,7 @@ def input_source(file: FileName | bytes | pd.DataFrame, contract: str | None, na
 
 def named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """The DataFrames among the arguments that have the name of a contract, and the other arguments."""
-    from medcontract.evaluation.arguments import contracts_named
+    from medcontract.evaluation.files import contracts_named
 
     frames = {name: value for name, value in given.items() if is_frame(value) and contracts_named(name)}
     return frames, {name: value for name, value in given.items() if name not in frames}
@@ -179,7 +179,7 @@ def given(
     exclude: Exclude | None = None,
 ) -> GivenFiles:
     """The files and DataFrames of a call."""
-    from medcontract.evaluation.arguments import given_files, given_frames
+    from medcontract.evaluation.files import given_files, given_frames
 
     require_contract(contract)
     files = list(files)
@@ -236,7 +236,7 @@ def result_cache(
         yield None
         return
     from medcontract.cache import ResultCache
-    from medcontract.evaluation.arguments import split
+    from medcontract.evaluation.files import split
 
     if not isinstance(folder, str | os.PathLike):
         raise CallError(f"'cache' must be a path, not {type(folder).__name__}")
@@ -403,7 +403,7 @@ def settings(
 ) -> Settings:  # fmt: skip
     """The settings for reading and scoring files."""
     require_at_least(0, max_problems=max_problems, max_alike=max_alike)
-    from medcontract.evaluation.inputs import Settings
+    from medcontract.evaluation.settings import Settings
     from medcontract.scoring.scorer import ScoringOptions
 
     return Settings(

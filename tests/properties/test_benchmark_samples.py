@@ -31,9 +31,8 @@ from tests.support import property_settings
 
 import medcontract
 from medcontract.errors import CallError
-from medcontract.evaluation.build_results import score_result
-from medcontract.evaluation.inputs import DEFAULT
-from medcontract.evaluation.score import score_files
+from medcontract.evaluation.score import score_files, score_result
+from medcontract.evaluation.settings import DEFAULT
 from medcontract.reading import chunks
 from medcontract.scoring.scorer import ScoringOptions
 

@@ -53,8 +53,7 @@ from tests.scoring_files import (
 from tests.support import property_settings, sample
 
 import medcontract
-from medcontract.evaluation.build_results import score_result
-from medcontract.evaluation.score import score_files
+from medcontract.evaluation.score import score_files, score_result
 from medcontract.normalizers.terms import CATEGORIES, LEXICON
 from medcontract.scoring import tracks
 from medcontract.scoring.track import Figure

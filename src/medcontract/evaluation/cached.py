@@ -1,18 +1,19 @@
-"""What a cached result depends on, and reports of files that were kept from an earlier validation."""
+"""Keeps reports of files and scores of submissions, and decides what a kept result depends on."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import platform
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,13 +23,17 @@ from medcontract.cache import ResultCache
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
-from medcontract.evaluation.build_results import versions
 from medcontract.parallel.versions import result_versions
 from medcontract.reading.archive_paths import open_source, split_member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source, Unreadable, file_state
 from medcontract.results.validation import FileReport
 from medcontract.validation.parts import base_name
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.contest import Contest
+    from medcontract.evaluation.score import Scored
+    from medcontract.evaluation.submissions import Submission
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -99,7 +104,7 @@ def environment() -> dict[str, Any]:
     """The versions of everything that takes part, and a hash of our own code, which changes during development."""
     files = (os.path.join(folder, name) for folder, _, names in os.walk(_HOME) for name in names)
     own = sorted(file for file in files if file.endswith(_DATA_OF_MODULES))
-    return {**result_versions(), "environment": versions()["environment"].to_dict(), "code": _hash_files(own)}
+    return {**result_versions(), "python": platform.python_version(), "code": _hash_files(own)}
 
 
 def _plugins() -> list[tuple[str, str]]:
@@ -167,7 +172,6 @@ def _plain(value: Any) -> Any:
     raise Uncacheable(f"a value of {type(value).__name__} cannot be hashed")
 
 
-KIND = "validate"
 _NOT_KEPT = ("MC003", "MC029")
 """The file could not be read, or checking it failed: it may work the next time."""
 
@@ -182,7 +186,7 @@ def cached_report(
     """
     try:
         file = hashed(path, limits)
-        key = key_of(KIND, base_name(file.path), file.sha256, contract_id, tuple(limits), settings)
+        key = key_of("validate", base_name(file.path), file.sha256, contract_id, tuple(limits), settings)
     except Uncacheable:
         return check()
     found = cache.get(key)
@@ -190,5 +194,62 @@ def cached_report(
         return replace(found, path=str(file.path))
     report = check()
     if file.unchanged and not any(problem.code in _NOT_KEPT for problem in report.problems):
-        cache.put(key, KIND, report)
+        cache.put(key, "validate", report)
     return report
+
+
+class _Known(Struct):
+    """A submission whose score can be kept."""
+
+    key: str
+    files: tuple[FileContent, ...]
+
+
+def cached_scores(
+    cache: ResultCache, contest: Contest, submissions: Sequence[Submission], jobs: int | None
+) -> Iterator[Scored]:
+    """Return the score of each submission, in order: kept ones from the cache, the others computed and then kept."""
+    from medcontract.evaluation.contest import scores
+    from medcontract.evaluation.score import Scored
+
+    known = list(_known(contest, submissions))
+    missing = [s for s, each in zip(submissions, known, strict=True) if each is None or not cache.has(each.key)]
+    waiting = {id(each) for each in missing}
+    computed = scores(contest, missing, jobs)
+    for submission, each in zip(submissions, known, strict=True):
+        if each is not None and id(submission) not in waiting:
+            found = cache.get(each.key)
+            if isinstance(found, Scored):
+                yield found
+                continue
+            outcome = contest.score(submission)  # what was kept is damaged
+        else:
+            outcome = next(computed)
+        if each is not None and not outcome.failure and all(file.unchanged for file in each.files):
+            tally = outcome.tally
+            if tally is not None and contest.track.ranking.protocol is None:  # the sum is not needed any more
+                tally = replace(tally, data=None, context=None)
+            cache.put(each.key, "leaderboard", replace(outcome, tally=tally))
+        yield outcome
+
+
+def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[_Known | None]:
+    """Return the key of each submission; None if its score cannot be kept."""
+    job = contest.job
+    settings = job.settings._replace(progress=None, jobs=1, pool=None)
+    truth = [(part.contract.id, part.name, part.source.sha256()) for part in contest.parts]
+    common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, job.parameters, job.header, job.complete)
+    for submission in submissions:
+        try:
+            files = [(hashed(path, settings.limits), contract_id) for path, contract_id in submission.files]
+            measured = [hashed(path, settings.limits) for path in submission.measured or ()]
+            key = key_of(
+                "leaderboard", *common, tuple(settings), submission.name, submission.error, submission.is_folder,
+                submission.is_archive, [(file.name, file.reason) for file in submission.skipped],
+                [(base_name(file.path), file.sha256, contract_id) for file, contract_id in files],
+                None if submission.measured is None else [(base_name(file.path), file.sha256) for file in measured],
+            )  # fmt: skip
+        except Uncacheable:
+            yield None
+        else:
+            yield _Known(key, (*(file for file, _ in files), *measured))

@@ -10,8 +10,8 @@ from typing import Any
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, report_plugin_errors
-from medcontract.evaluation.build_results import versions
 from medcontract.evaluation.protocols import FrozenProtocol
+from medcontract.evaluation.score import versions
 from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind

@@ -13,18 +13,10 @@ from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import (
-    Files,
-    Header,
-    HeaderOverrides,
-    Settings,
-    header_fields,
-    header_of,
-    may_have_header,
-    read,
-    set_options,
-)
-from medcontract.evaluation.unused_files import describe_unused
+from medcontract.evaluation.files import Files, read
+from medcontract.evaluation.headers import Header, HeaderOverrides, header_of
+from medcontract.evaluation.selection import describe_unused
+from medcontract.evaluation.settings import Settings
 from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.pairing import Pair, Pairing
@@ -158,13 +150,13 @@ def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFi
     for name, document in documents.items():
         if document is not None:
             role = truth.track.roles.find_auxiliary(name)
-            ids = _referenced_ids(role, document, truth.invalid_ids.get(name)) if role and role.ids else None
+            ids = _referenced_ids(role, document, truth.invalid_ids.get(name)) if role else None
             others[name] = OtherFile(ids=ids, header=document)
     return others
 
 
 def _referenced_ids(role: Auxiliary, document: Any, invalid: InvalidIds | None) -> frozenset[str] | None:
-    """The ids of an auxiliary file, those of invalid records included. None if a part of the file is unknown."""
+    """Return the ids of an auxiliary file, those of invalid records included. None if a part of it is unknown."""
     if role.ids is None:
         return None
     ids = frozenset(role.ids(document))
@@ -189,8 +181,7 @@ def no_truth(roles: Roles, files: Files) -> CallError:
 
 
 def _found(files: Files) -> str:
-    known = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "found none"
-    return "; ".join([known, *describe_unused(files)])
+    return "; ".join([files.describe() or "found none", *describe_unused(files)])
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
@@ -201,13 +192,20 @@ def _errors(what: str, parts: Sequence[Part]) -> list[str]:
     ]
 
 
-class _Auxiliary:
+class _AuxiliarySink:
     """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
 
-    def __init__(self, checks: Sequence[RecordCheck], keep: Callable[[Any], Any] | None, invalid: InvalidIds) -> None:
-        self._checks = checks
-        self._keep = keep
+    def __init__(
+        self,
+        keep: Callable[[Any], Any] | None,
+        invalid: InvalidIds,
+        checks: Sequence[RecordCheck],
+        id_sinks: Sequence[Expected[Any]],
+    ) -> None:
+        self.keep = keep
         self._invalid = invalid
+        self._checks = checks
+        self._id_sinks = id_sinks
         self.kept: list[Any] = []
 
     def begin(self) -> None:
@@ -216,19 +214,43 @@ class _Auxiliary:
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
         self._invalid.pass_over(rows)
-        if self._keep:
-            self.kept += map(self._keep, rows)
+        if self.keep:
+            self.kept += map(self.keep, rows)
+        for sink in self._id_sinks:
+            sink.take(records)
         return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self._checks, record)]
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
         self._invalid.add(parsed)
+        for sink in self._id_sinks:
+            sink.reject(parsed)
         return ()
 
     def end(self, complete: bool) -> None:
         """Nothing to do."""
 
 
+def read_collection(
+    parts: Sequence[Part],
+    truth: Truth,
+    checks: Sequence[RecordCheck] = (),
+    id_sinks: Sequence[Expected[Any]] = (),
+) -> list[Any] | None:
+    """Read an auxiliary file, and return what the track keeps of its records, if anything.
+
+    `id_sinks` get the records as well: one list of ids may replace several truths.
+    """
+    contract_id = parts[0].contract.id
+    role = truth.track.roles.find_auxiliary(contract_id)
+    invalid = truth.invalid_ids[contract_id] = InvalidIds(role.id_field if role else "")
+    sink = _AuxiliarySink(role.keep if role else None, invalid, checks, id_sinks)
+    read(parts, sink)
+    invalid.finish(parts)
+    return sink.kept if sink.keep else None
+
+
 def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
+    """Read the auxiliary files that were not read with the truth. Also returns what is wrong with them."""
     documents: dict[str, Any] = dict(truth.documents)
     reasons: list[str] = []
     for name in truth.track.roles.auxiliaries():
@@ -247,16 +269,11 @@ def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any])
     """Read an auxiliary file. Returns a document as it is, or what the track keeps of a collection."""
     contract = parts[0].contract
     others = other_files(truth, documents)
-    role = truth.track.roles.find_auxiliary(contract.id)
-    keep = role.keep if role else None
-    truth.invalid_ids[contract.id] = InvalidIds(role.id_field if role else "")
-    sink = _Auxiliary(record_checks(contract.file_rules, others), keep, truth.invalid_ids[contract.id])
-    read(parts, sink)
-    truth.invalid_ids[contract.id].finish(parts)
+    kept = read_collection(parts, truth, record_checks(contract.file_rules, others))
     header = parts[0].validator.header if parts[0].validator else None
     if contract.kind == "collection":
         _compare_headers(parts[0], header, others)
-    return sink.kept if keep else header
+    return header if kept is None else kept
 
 
 def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) -> None:
@@ -269,14 +286,13 @@ def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) 
 
 
 def no_submission(roles: Roles, files: Files) -> CallError:
-    names = ", or of ".join(map(_with_fields, roles.submissions))
-    return CallError("there is no submission among these files", f"expected a file of {names}; {_found(files)}")
-
-
-def _with_fields(contract_id: str) -> str:
-    """A contract with the required fields of its records: the file that was meant may be one of another contract."""
-    fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
-    return f"{contract_id} with {', '.join(fields)}" if fields else contract_id
+    """Say which fields a submission needs: the file that was meant may be one of another contract."""
+    wanted = []
+    for contract_id in roles.submissions:
+        fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
+        wanted.append(f"{contract_id} with {', '.join(fields)}" if fields else contract_id)
+    expected = f"expected a file of {', or of '.join(wanted)}"
+    return CallError("there is no submission among these files", f"{expected}; {_found(files)}")
 
 
 def read_submission(
@@ -290,9 +306,15 @@ def read_submission(
     for pair in truth.pairs or truth.scorer.pairs:
         parts = files.groups.get(pair.submission, [])
         if pair.truth not in truth.expected:
-            _read_unscored(pair, parts, files)
+            if parts:
+                read(parts)
+                names = ", ".join(part.name for part in parts)
+                files.notes.append(f"{names}: not scored, because there is no file of {pair.truth}")
             continue
-        pairing = pairings[pair.truth] = _pairing(pair, truth, others)
+        contract = registry.find(pair.submission)
+        unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
+        pairing = Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
+        pairings[pair.truth] = pairing
         headers[pair.submission] = {}
         if parts:
             _read_pair(parts, pairing, truth, settings)
@@ -304,20 +326,6 @@ def read_submission(
         elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
             files.notes.append(f"there is no file of {pair.submission}: its items count as not processed")
     return pairings, headers, reasons
-
-
-def _read_unscored(pair: Pair[Any, Any], parts: Sequence[Part], files: Files) -> None:
-    """Check files of the submission that have no truth."""
-    if parts:
-        read(parts)
-        names = ", ".join(part.name for part in parts)
-        files.notes.append(f"{names}: not scored, because there is no file of {pair.truth}")
-
-
-def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]) -> Pairing[Any, Any]:
-    contract = registry.find(pair.submission)
-    unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
-    return Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
 
 
 def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
@@ -352,36 +360,3 @@ def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
         if rule.other == pairing.pair.truth:
             for finding in rule.check_missing(missing):
                 part.collector.defer(finding)
-
-
-def check_possible_fields(
-    track: Track, scorer: Scorer, files: Files, given: HeaderOverrides, known: Mapping[str, Header] | None = None
-) -> None:
-    """Raise `CallError`, before anything is read, if the result needs a header field that no file can contain.
-
-    `known`: the headers of a truth that was already read.
-    """
-    needed = track.result_fields.needed
-    parts = [
-        part for pair in scorer.pairs for name in {pair.truth, pair.submission} for part in files.groups.get(name, [])
-    ]
-    if not needed or not any(pair.submission in files.groups for pair in scorer.pairs):
-        return
-    possible = {name for part in parts if may_have_header(part) for name in header_fields(part.contract)}
-    possible |= given.names | {
-        name for header in (known or {}).values() for name, value in header.items() if value is not None
-    }
-    lacking = [name for name in needed if name not in possible]
-    if lacking:
-        raise lacks_fields(lacking)
-
-
-def lacks_fields(names: Sequence[str]) -> CallError:
-    message = f"the result needs {', '.join(names)}, which the files do not contain"
-    return CallError(message, f"pass {set_options(names)}")
-
-
-def lacking_fields(track: Track, headers: Mapping[str, Header]) -> list[str]:
-    """The header fields that the result needs and that no file has."""
-    known = {name for header in headers.values() for name, value in header.items() if value is not None}
-    return [name for name in track.result_fields.needed if name not in known]

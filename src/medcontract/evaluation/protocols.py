@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.errors import CallError, InvalidData, MedcontractError, report_plugin_errors
-from medcontract.evaluation.build_results import versions
-from medcontract.evaluation.inputs import GivenFile, Settings, gather
+from medcontract.evaluation.files import GivenFile, gather
 from medcontract.evaluation.loading import read_truth
-from medcontract.evaluation.score import changed_protocol, protocol_for, track_of
+from medcontract.evaluation.score import changed_protocol, protocol_for, track_of, versions
+from medcontract.evaluation.settings import Settings
 from medcontract.results import reference
 from medcontract.results.score import Environment
 from medcontract.scoring import tracks

@@ -3,11 +3,11 @@ and rankings. They are computed from what is kept of each record, so they do not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from medcontract.contracts.rules.id_hints import is_scientific
-from medcontract.evaluation.near_misses import differences, near_pairs
+from medcontract.evaluation.near_misses import near_pairs, only_in_spelling
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
@@ -62,10 +62,6 @@ class LabelTally:
             elif len(self.unknown) < _MOST_KEPT:
                 self.unknown[label] = None
 
-    def near(self) -> list[tuple[str, str]]:
-        """Unknown labels that are similar to one of the truth, with that one."""
-        return near_pairs(self.unknown, self.expected)
-
 
 _EXAMPLES = 3
 
@@ -96,14 +92,13 @@ def on_answers(pairings: Iterable[Pairing[Any, Any]], participant: bool) -> Iter
 def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
     """A problem if no label is known, and one if labels only differ in spelling, which participants do not see."""
     name = tally.vocabulary.name
-    near = [] if participant else tally.near()
+    near = [] if participant else near_pairs(tally.unknown, tally.expected)
     if not tally.matched:
         message = f"none of the predicted {name} occurs in the truth"
         shown = None if participant else _examples(tally.unknown, tally.expected)
         yield error("MC404", message, "check how they are written", shown)
     if near:
-        differ = "differ" if len(near) > 1 else "differs"
-        message = f"{plural(len(near), 'label')} among the {name} {differ} from the truth only in {differences(near)}"
+        message = f"{plural(len(near), 'label')} among the {name} {only_in_spelling(near, 'the truth')}"
         mine, true = zip(*near, strict=True)
         yield warning("MC502", message, "write them as in the truth", _examples(mine, true))
 
@@ -124,16 +119,16 @@ def on_ids(pairing: Pairing[Any, Any]) -> Iterator[Problem]:
         yield warning("MC503", message, "a spreadsheet changed them: format the column as Text, and export it again")
 
 
-def on_headline(track: Track, verdict: Verdict, names: Mapping[str, str]) -> Iterator[Problem]:
-    """A warning if the figure that submissions are ranked by is 0, or the one that is used without it.
+def on_headline(track: Track, verdict: Verdict) -> Iterator[Problem]:
+    """Warn if the figure that submissions are ranked by is 0, or the one that is used without it.
 
-    Not if 0 is nothing special: if lower is better, or if the figure has no bounds. `names`: of both figures.
+    Not if 0 is nothing special: if lower is better, or if the figure has no bounds.
     """
     if not verdict.valid:
         return
     unbounded = {figure.name for figure in track.figures if figure.low is None and figure.high is None}
-    for field, name in names.items():
-        value = getattr(verdict, field)
+    figures = ((verdict.headline_name or track.headline, verdict.headline), (track.second, verdict.second))
+    for name, value in figures:
         if value is not None and value <= 0 and name not in unbounded | track.better_lower:
             shown = coarse(float(value))  # participants see it
             yield warning("MC504", f"{plain_name(name)} is {shown:g}", "check that answers and truth belong together")

@@ -16,7 +16,7 @@ from tests.scoring_files import document, model, telemetry, weights, write
 from tests.scoring_files import run as measured_run
 
 import medcontract
-from medcontract.evaluation import sent_contest
+from medcontract.evaluation import contest as sent_contest
 from medcontract.evaluation.contest import Contest
 from medcontract.parallel import dask_pool, pool
 

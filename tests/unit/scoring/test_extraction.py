@@ -34,8 +34,7 @@ NAMES = {
 
 def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] | None = None, parameters: Any = None,
           **records: list[Record]) -> medcontract.Score:  # fmt: skip
-    from medcontract.evaluation.build_results import score_result
-    from medcontract.evaluation.score import score_files
+    from medcontract.evaluation.score import score_files, score_result
 
     given: list[tuple[Any, str | None]] = [
         (str(lines(folder, f"{name}.jsonl", found)), NAMES[name]) for name, found in records.items()

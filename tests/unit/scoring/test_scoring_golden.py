@@ -45,8 +45,7 @@ from tests.scoring_files import (
 
 import medcontract
 from medcontract.contracts.contract import Validated
-from medcontract.evaluation.build_results import score_result
-from medcontract.evaluation.score import score_files
+from medcontract.evaluation.score import score_files, score_result
 from medcontract.scoring.expected import Expected, validated
 from medcontract.scoring.pairing import Pair, Pairing
 
