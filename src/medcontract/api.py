@@ -341,16 +341,10 @@ def score(
     settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"), frozen=frozen)  # fmt: skip
+        parameters=changes, frozen=frozen, header=header,
+    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
     with arguments.engine(engine, scheduler, client, jobs) as chosen:
-        scored = score_files(
-            given.files,
-            found=given.found,
-            skipped=given.skipped,
-            settings=settings._replace(pool=chosen),
-            parameters=changes,
-            header=arguments.mapping(header, "header"),
-        )
+        scored = score_files(given, settings._replace(pool=chosen))
     result = score_result(scored)
     if strict:
         from medcontract.results.strict import strict_score
@@ -404,11 +398,9 @@ def preflight(
     settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(progress=arguments.stage(progress, "checking"), frozen=frozen)  # fmt: skip
-    checklist = run_checks(
-        given.files, found=given.found, skipped=given.skipped, images=referenced, settings=settings,
-        parameters=changes, header=arguments.mapping(header, "header"),
-    )  # fmt: skip
+        parameters=changes, frozen=frozen, header=header,
+    )._replace(progress=arguments.stage(progress, "checking"))  # fmt: skip
+    checklist = run_checks(given, settings, referenced)
     if strict:
         from medcontract.results.strict import strict_preflight
 
@@ -464,7 +456,7 @@ def leaderboard(
 
     from medcontract.evaluation.files import given_files, matching, split_known
     from medcontract.evaluation.ranking import leaderboard as rank
-    from medcontract.evaluation.submissions import measured_in, submissions_in
+    from medcontract.evaluation.submissions import submissions_in, with_measured
 
     arguments.require_at_least(1, jobs=jobs)
     arguments.require_contract(contract)
@@ -477,11 +469,13 @@ def leaderboard(
     keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
     settings = arguments.settings(
         *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
-    )._replace(frozen=frozen)  # fmt: skip
+        parameters=changes, frozen=frozen, header=header,
+    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
     excluded = arguments.exclusion(exclude)
     split = matching([split_known(each, contract) for each in arguments.paths(submissions)])
     found = submissions_in(split, limits, excluded)
-    referenced = None if measured is None else measured_in(os.fspath(measured), limits)
+    if measured is not None:
+        found = with_measured(found, os.fspath(measured), limits)
     extension, render = report_as or (".json", _as_json)
     given = given_files(arguments.paths([truth]), contract, limits=limits, exclude=excluded)
     arguments.notify_unused(excluded, notice)
@@ -493,12 +487,8 @@ def leaderboard(
         arguments.engine(engine, scheduler, client, jobs) as chosen,
         arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results,
     ):
-        board = rank(
-            given.files, found.submissions, settings=settings._replace(pool=chosen), parameters=changes,
-            header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
-            measured=referenced, notes=found.notes, cache=results,
-            feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
-        )  # fmt: skip
+        feedback = None if folder is None else lambda number, score: folder.write(number, render(score))
+        board = rank(given.files, found, settings._replace(pool=chosen), feedback, results)
     if folder is not None:
         folder.finish()
     return replace(board, _strict=strict)
@@ -536,7 +526,7 @@ def score_submission(
 
     settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
     files = tuple((os.fspath(path), contract) for path, contract in truth)
-    contest = Contest(Job(truth=files, parameters=(), settings=settings._replace(frozen=arguments.frozen(protocol))))
+    contest = Contest(Job(truth=files, settings=settings._replace(frozen=arguments.frozen(protocol))))
     return score_alone(contest, find_submission(os.fspath(submission), ignored))
 
 
@@ -960,9 +950,10 @@ def bundle(
     from medcontract.bundles.plan import make_plan
     from medcontract.bundles.writing import check_folder, require_platform, write_bundle
     from medcontract.contracts import registry
-    from medcontract.evaluation.contest import Contest, Job, parameters_for
+    from medcontract.evaluation.contest import Contest, Job
     from medcontract.evaluation.files import given_files, split_known
     from medcontract.evaluation.protocols import freeze
+    from medcontract.evaluation.score import changes_for
 
     require_platform(platform)
     require_local(out, "cannot write", "write to a local folder, and copy it")
@@ -976,11 +967,12 @@ def bundle(
     limits = arguments.limits(max_record, max_unpacked)
     changes = arguments.changes(parameters)
     settings = arguments.settings(
-        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}
-    )._replace(frozen=arguments.frozen(protocol, changes, limits))
+        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}, parameters=changes,
+        frozen=arguments.frozen(protocol, changes, limits),
+    )  # fmt: skip
     given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
-    contest = Contest(Job(truth=tuple(given.files), parameters=changes, settings=settings))
-    frozen = freeze(contest.track, parameters_for(contest), (), settings)
+    contest = Contest(Job(truth=tuple(given.files), settings=settings))
+    frozen = freeze(contest.track, changes_for(contest.track, settings, ranking=True), (), settings)
     challenge = registry.scope()
     if challenge is not None and title is None:
         title = challenge.track.definition.title

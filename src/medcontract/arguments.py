@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from medcontract.cache import ResultCache
     from medcontract.evaluation.files import GivenFiles
-    from medcontract.evaluation.protocols import FrozenProtocol
     from medcontract.evaluation.settings import Settings
     from medcontract.parallel.pool import Pool
     from medcontract.reading.exclude import Exclude
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from medcontract.reading.source import Source
     from medcontract.results.reference import Protocol
     from medcontract.results.validation import FileReport, Validation
+    from medcontract.scoring.frozen_protocol import FrozenProtocol
     from medcontract.scoring.track import Option
     from medcontract.validation.records import RecordsValidator
     from medcontract.validation.referenced_files import ReferencedFiles
@@ -369,7 +369,7 @@ def read_frozen(
     protocol: FileName | Protocol, changes: Sequence[tuple[str, str]], limits: Limits | None = None
 ) -> FrozenProtocol:
     """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
-    from medcontract.evaluation.protocols import FrozenProtocol, check_not_changed
+    from medcontract.scoring.frozen_protocol import FrozenProtocol
     from medcontract.validation.load import load_source
 
     if isinstance(protocol, str | os.PathLike):
@@ -381,7 +381,7 @@ def read_frozen(
             raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
         loaded = load_source(input_source(protocol.to_json().encode(), PROTOCOL, "protocol.json"), PROTOCOL)
     frozen = FrozenProtocol.of(loaded.value.model_dump())
-    check_not_changed(frozen, changes)
+    frozen.check_not_changed(changes)
     return frozen
 
 
@@ -399,7 +399,8 @@ def load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
 def settings(
     max_problems: int, max_alike: int | None, excerpts: bool, max_record: int | None, max_unpacked: int | None,
     participant: bool, plugins: Sequence[str], *, breakdown: bool = False, values: bool = False,
-    plugin_errors: bool = False, options: Mapping[str, Any],
+    plugin_errors: bool = False, options: Mapping[str, Any], parameters: tuple[tuple[str, str], ...] = (),
+    frozen: FrozenProtocol | None = None, header: Mapping[str, str] | None = None,
 ) -> Settings:  # fmt: skip
     """The settings for reading and scoring files."""
     require_at_least(0, max_problems=max_problems, max_alike=max_alike)
@@ -408,7 +409,8 @@ def settings(
 
     return Settings(
         keep=min(max_problems, MAX_SCORE_PROBLEMS), alike=max_alike, excerpts=excerpts,
-        limits=limits(max_record, max_unpacked), participant=participant,
+        limits=limits(max_record, max_unpacked), participant=participant, parameters=parameters, frozen=frozen,
+        header=tuple(mapping(header, "header").items()),
         scoring=ScoringOptions(
             breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
             plugins=tuple(plugins), challenge=challenge_in_use(),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-State = tuple[object, ...]
-
-_DATA_OF_MODULES = (".py", *BY_ENDING, ".txt")
-"""Extensions of files that a result may depend on."""
-
 
 class Uncacheable(Exception):
     """The result depends on something that cannot be hashed."""
@@ -52,7 +47,7 @@ class FileContent(Struct, frozen=True):
 
     path: str
     sha256: str
-    state: State
+    state: tuple[object, ...]
 
     @property
     def unchanged(self) -> bool:
@@ -64,7 +59,7 @@ class FileContent(Struct, frozen=True):
 
 
 def key_of(kind: str, *values: object) -> str:
-    """The key of a result. Raises `Uncacheable`."""
+    """Return the key of a result. Raises `Uncacheable`."""
     challenge = registry.scope()
     known = None if challenge is None else (challenge.name, challenge.source)
     text = json.dumps([kind, environment(), _plugins(), _plain(known), _plain(values)], sort_keys=True)
@@ -72,7 +67,7 @@ def key_of(kind: str, *values: object) -> str:
 
 
 def hashed(path: str | Source, limits: Limits | None) -> FileContent:
-    """The hash of a file that can be read again. Raises `Uncacheable`."""
+    """Hash a file that can be read again. Raises `Uncacheable`."""
     if isinstance(path, Source) or path == STDIN:
         raise Uncacheable("it cannot be read again")
     try:
@@ -91,7 +86,7 @@ def hashed(path: str | Source, limits: Limits | None) -> FileContent:
     return found
 
 
-def _state(path: str) -> State:
+def _state(path: str) -> tuple[object, ...]:
     member = split_member(path)
     file = member[0] if member else path
     if not isinstance(file, Address) and not stat.S_ISREG(os.stat(file).st_mode):
@@ -101,58 +96,57 @@ def _state(path: str) -> State:
 
 @cache
 def environment() -> dict[str, Any]:
-    """The versions of everything that takes part, and a hash of our own code, which changes during development."""
-    files = (os.path.join(folder, name) for folder, _, names in os.walk(_HOME) for name in names)
-    own = sorted(file for file in files if file.endswith(_DATA_OF_MODULES))
-    return {**result_versions(), "python": platform.python_version(), "code": _hash_files(own)}
+    """Return the versions of everything that takes part, and a hash of our own code, for development."""
+    return {**result_versions(), "python": platform.python_version(), "code": _hash_files(_files_in(_HOME))}
 
 
 def _plugins() -> list[tuple[str, str]]:
-    """The modules of plugins, with a hash of their code and of that of modules beside them."""
-    modules = {module for module in _plugin_modules() if not f"{module}.".startswith("medcontract.")}
-    return [(name, _hash_module(name)) for name in sorted(modules)]
-
-
-def _plugin_modules() -> Iterator[str]:
+    """Return the modules of plugins, with a hash of their code and of that of modules beside them."""
     from medcontract.scoring import custom_metrics, tracks
 
     tracks.names()  # loads installed plugins
-    yield from plugin_modules()
     metrics = custom_metrics.custom_metrics().values()
-    yield from (each.contract.model.__module__ for each in registry.registered().values() if each.contract is not None)
-    yield from (type(each).__module__ for each in tracks.every())
-    yield from (getattr(each, "__module__", None) or type(each).__module__ for each in metrics)
+    contracts = (each.contract for each in registry.registered().values())
+    modules = {
+        *plugin_modules(),
+        *(each.model.__module__ for each in contracts if each is not None),
+        *(type(each).__module__ for each in tracks.every()),
+        *(getattr(each, "__module__", None) or type(each).__module__ for each in metrics),
+    }
+    return [(name, _hash_module(name)) for name in sorted(modules) if not f"{name}.".startswith("medcontract.")]
 
 
 def _hash_module(name: str) -> str:
+    """Hash the files of a package; for a single module also the modules in its folder, which it may import."""
     top = sys.modules.get(name.partition(".")[0])
     file = getattr(top, "__file__", None)
-    if top is None or file is None or not os.path.isfile(file):
+    if file is None or not os.path.isfile(file):
         raise Uncacheable(f"the code of {name} is not in a file")
-    return _hash_files(sorted(_files_of(top, file)))
-
-
-def _files_of(module: ModuleType, file: str) -> set[str]:
-    """The files of a package; for a single module also the modules in its folder, which it may import."""
     folder = os.path.dirname(os.path.realpath(file))
-    if hasattr(module, "__path__"):
-        inside = ((place, each) for place, _, names in os.walk(folder) for each in names)
-        return {os.path.join(place, each) for place, each in inside if each.endswith(_DATA_OF_MODULES)}
+    if hasattr(top, "__path__"):
+        return _hash_files(_files_in(folder))
     loaded = (getattr(each, "__file__", None) for each in list(sys.modules.values()))
-    beside = {os.path.realpath(each) for each in loaded if each and each.endswith(".py")}
-    return {os.path.realpath(file), *(each for each in beside if os.path.dirname(each) == folder)}
+    modules = {os.path.realpath(each) for each in loaded if each and each.endswith(".py")}
+    beside = {each for each in modules if os.path.dirname(each) == folder}
+    return _hash_files({os.path.realpath(file), *beside})
+
+
+def _files_in(folder: str) -> Iterator[str]:
+    """Return the files of a package that a result may depend on."""
+    inside = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    return (file for file in inside if file.endswith((".py", *BY_ENDING, ".txt")))
 
 
 def _hash_files(paths: Iterable[str]) -> str:
     digest = hashlib.sha256()
-    for path in paths:
+    for path in sorted(paths):
         with open(path, "rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON, equal for equal values. Raises `Uncacheable`."""
+    """Return a value as JSON, equal for equal values. Raises `Uncacheable`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
@@ -180,9 +174,9 @@ def cached_report(
     cache: ResultCache, path: str | Source, contract_id: str | None, limits: Limits, settings: tuple[object, ...],
     check: Callable[[], FileReport],
 ) -> FileReport:  # fmt: skip
-    """The report of a file from the cache, or that of `check`, which is then kept. `settings`: what else it depends on.
+    """Return the report of a file from the cache, or that of `check`, which is then kept.
 
-    Reports do not depend on the folder of the file.
+    `settings`: what else it depends on. Reports do not depend on the folder of the file.
     """
     try:
         file = hashed(path, limits)
@@ -238,7 +232,7 @@ def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[_Kno
     job = contest.job
     settings = job.settings._replace(progress=None, jobs=1, pool=None)
     truth = [(part.contract.id, part.name, part.source.sha256()) for part in contest.parts]
-    common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, job.parameters, job.header, job.complete)
+    common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, job.complete)
     for submission in submissions:
         try:
             files = [(hashed(path, settings.limits), contract_id) for path, contract_id in submission.files]

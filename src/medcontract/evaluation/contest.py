@@ -24,10 +24,9 @@ from medcontract.errors import (
     plugin_failure,
 )
 from medcontract.evaluation.files import Files, GivenFile, gather, path_of
-from medcontract.evaluation.headers import Header, HeaderOverrides, require_possible_fields
-from medcontract.evaluation.loading import InvalidIds, Truth, read_auxiliary, read_truth
-from medcontract.evaluation.plugin_checks import for_participants
-from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
+from medcontract.evaluation.headers import HeaderOverrides, require_possible_fields
+from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.score import Scored, environment, protocol_for, score_against, track_of
 from medcontract.evaluation.selection import reason_for, skipped_problems, unused_problems
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import Submission
@@ -42,7 +41,7 @@ from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Scorer, Tally
-from medcontract.scoring.track import Track
+from medcontract.scoring.scorer_checks import for_participants
 from medcontract.validation.parts import Part, base_name
 from medcontract.validation.problem_collector import ProblemCollector
 
@@ -59,9 +58,7 @@ class Job(Struct, kw_only=True):
     """What a worker process needs to score submissions."""
 
     truth: tuple[GivenFile, ...]
-    parameters: tuple[tuple[str, str], ...]
     settings: Settings
-    header: dict[str, str] = {}
     complete: bool = True
     """Return complete scores, for reports, not only what a ranking needs."""
     digests: tuple[str, ...] = ()
@@ -79,15 +76,16 @@ class Contest:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         roles = self.track.roles
-        protocol = protocol_for(self.track, for_rankings(self.track, job.parameters), job.settings)
+        protocol = protocol_for(self.track, job.settings, ranking=True)
         self.scorer = self.track.scorer(protocol, job.settings.scoring, files.groups)
         self._scorers: dict[frozenset[str], Scorer] = {}
         if not any(name in files.groups for name in roles.truths):
             hint = f"are truth and submissions swapped? {files.describe()}"
             raise CallError("the first argument contains no truth", hint)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
-        HeaderOverrides(job.header).check_names([registry.find(name) for name in names])
-        self.truth = read_truth(self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen)
+        given = HeaderOverrides(job.settings.header)
+        given.check_names([registry.find(name) for name in names])
+        self.truth = read_truth(self.track, self.scorer, files, given, job.settings.frozen)
         named = [each.contract for each in roles.auxiliary if each.names_team]
         shared = [name for name in roles.auxiliaries("submission") if name not in named and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
@@ -114,7 +112,7 @@ class Contest:
         frozen = self.job.settings.frozen
         if frozen is None:
             return
-        yield from frozen.warnings()
+        yield from frozen.warnings(environment())
         for name, default in self.track.ranking.parameters.items():
             value = frozen.parameters.get(name)
             if value != default:
@@ -199,7 +197,7 @@ class Contest:
             truth = replace(self.truth, scorer=self._scorer_for(files))
             self._drop_organizers_files(files)
             self._use_measured(submission, files)
-            given = HeaderOverrides(self.job.header, strict=False)
+            given = HeaderOverrides(settings.header, strict=False)
             require_possible_fields(self.track, truth.scorer, files, given, truth.headers.values())
             scored = score_against(truth, files, settings, given)
         except PoolError:
@@ -285,14 +283,18 @@ class Contest:
         truth = self.truth
         digests = tuple(part.source.sha256() for part in self.parts)
         settings = self.job.settings._replace(pool=None, jobs=1)
-        job = replace(self.job, truth=_absolute(self.job.truth), digests=digests, settings=settings)
+        files = tuple((_absolute(path), name) for path, name in self.job.truth)
+        job = replace(self.job, truth=files, digests=digests, settings=settings)
         if truth.pairs or any(type(each) is not Expected for each in truth.expected.values()):
             return job
         sent = _SentTruth(
-            job=job, track=self.track.id, protocol=self.scorer.protocol, files=[_SentFile.of(p) for p in truth.parts],
-            expected={name: each.export() for name, each in truth.expected.items()}, headers=truth.headers,
-            content=truth.content, documents=truth.documents, invalid_ids=truth.invalid_ids,
-        )  # fmt: skip
+            job=job,
+            track=self.track.id,
+            protocol=self.scorer.protocol,
+            files=[(p.contract.id, p.name, p.how, p.source.sha256(), p.report, p.collector) for p in truth.parts],
+            expected={name: each.export() for name, each in truth.expected.items()},
+            plain={name: getattr(truth, name) for name in ("headers", "content", "documents", "invalid_ids")},
+        )
         try:
             return pickle.dumps(sent)
         except _NOT_SENDABLE:
@@ -307,50 +309,30 @@ class Contest:
         self.track, self.scorer, self._scorers = self.truth.track, self.truth.scorer, {}
 
 
-class _SentFile(Struct):
-    """A file of the truth that was read."""
-
-    contract: str
-    name: str
-    how: str | None
-    sha256: str
-    report: FileReport
-    collector: ProblemCollector
-
-    @classmethod
-    def of(cls, part: Part) -> _SentFile:
-        return cls(part.contract.id, part.name, part.how, part.source.sha256(), part.report, part.collector)
-
-    def open(self) -> Part:
-        source = Source(b"", self.name)
-        source.note_digest(self.sha256)
-        part = Part(source, registry.find(self.contract), self.collector, self.how)
-        part.alias, part._report = self.name, self.report
-        return part
-
-
 class _SentTruth(Struct, kw_only=True):
     """Everything that another process needs to score submissions."""
 
     job: Job
     track: str
     protocol: Protocol
-    files: list[_SentFile]
+    files: list[tuple[str, str, str | None, str, FileReport, ProblemCollector]]
     expected: dict[str, ExpectedItems]
-    headers: dict[str, Header]
-    content: dict[str, str]
-    documents: dict[str, Any]
-    invalid_ids: dict[str, InvalidIds]
+    plain: dict[str, Any]
+    """What can be sent as it is, by field of the truth."""
 
     def open(self) -> Truth:
         track = tracks.track(self.track)
         scorer = track.scorer(self.protocol, self.job.settings.scoring, self.expected)
         pairs = {pair.truth: pair for pair in scorer.pairs}
-        return Truth(
-            track=track, scorer=scorer, parts=[file.open() for file in self.files],
-            expected={name: Expected.of(pairs[name], each) for name, each in self.expected.items()},
-            headers=self.headers, content=self.content, documents=self.documents, invalid_ids=self.invalid_ids,
-        )  # fmt: skip
+        truth = Truth(track=track, scorer=scorer, **self.plain)
+        truth.expected = {name: Expected.of(pairs[name], each) for name, each in self.expected.items()}
+        for contract, name, how, sha256, report, collector in self.files:
+            source = Source(b"", name)
+            source.note_digest(sha256)
+            part = Part(source, registry.find(contract), collector, how)
+            part.alias, part._report = name, report
+            truth.parts.append(part)
+        return truth
 
 
 def read_again(job: Job) -> Contest:
@@ -360,18 +342,6 @@ def read_again(job: Job) -> Contest:
         if part.source.sha256() != digest:
             raise part.source.changed()
     return contest
-
-
-def for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the parameters of the call, and those with a different default in a ranking."""
-    given = {name for name, _ in parameters}
-    return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
-
-
-def parameters_for(contest: Contest) -> list[tuple[str, str]]:
-    """Return the changed parameters of its protocol, to freeze it: those of the call, and those of a ranking."""
-    frozen = contest.job.settings.frozen
-    return frozen.changes(contest.track) if frozen else for_rankings(contest.track, contest.job.parameters)
 
 
 def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
@@ -409,14 +379,14 @@ def _score_with(contest: Contest, submission: Submission) -> Scored:
 
 def _anywhere(submission: Submission) -> Submission:
     """Return the submission with paths that do not depend on the current folder."""
-    measured = None
-    if submission.measured is not None:
-        measured = tuple(path for path, _ in _absolute([(path, None) for path in submission.measured]))
-    return replace(submission, files=_absolute(submission.files), measured=measured)
+    measured = None if submission.measured is None else tuple(map(_absolute, submission.measured))
+    return replace(
+        submission, files=tuple((_absolute(path), name) for path, name in submission.files), measured=measured
+    )
 
 
-def _absolute(files: Sequence[GivenFile]) -> tuple[GivenFile, ...]:
-    return tuple((path if isinstance(path, Address | Source) else os.path.abspath(path), name) for path, name in files)
+def _absolute(path: str | Source) -> str | Source:
+    return path if isinstance(path, Address | Source) else os.path.abspath(path)
 
 
 def _pool_for(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Pool | None:

@@ -6,7 +6,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -40,14 +41,11 @@ _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
 _UNREADABLE = ("MC001", "MC002", "MC003")
 
 
-# --- paths ------------------------------------------------------------------------------------------------------------
-
-
 class GivenFiles(NamedTuple):
     """The files of a call, with folders and archives replaced by the data files in them."""
 
-    files: list[GivenFile]
-    found: dict[str, str]
+    files: Sequence[GivenFile]
+    found: Mapping[str, str] = MappingProxyType({})
     """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
     skipped: tuple[SkippedFile, ...] = ()
     """The files in these folders that are not read, because of their names."""
@@ -189,9 +187,6 @@ def input_file(file: FileName | bytes, name: str | None) -> Source:
     return source
 
 
-# --- DataFrames -------------------------------------------------------------------------------------------------------
-
-
 def given_frames(frames: Iterable[pd.DataFrame], named: Mapping[str, pd.DataFrame]) -> list[tuple[Source, str | None]]:
     """Return the DataFrames of a call, each with its contract.
 
@@ -234,9 +229,6 @@ def _recognized(frame: pd.DataFrame) -> str | None:
         return of_columns(frozenset(map(str, frame.columns))).contract_id
     except NotRecognised:
         return None
-
-
-# --- contracts --------------------------------------------------------------------------------------------------------
 
 
 class Files:
@@ -324,7 +316,10 @@ def gather(
         problem = _first_problem(report, source, contract_id)
         found = report.path in lenient
         if not report.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
-            files.add_unread(source, _without_text(report) if settings.participant else report, problem)
+            if settings.participant:  # without any text from the file: it may be the truth
+                bare = tuple(replace(each, _value=None, _excerpt=None) for each in report.problems)
+                report = replace(report, problems=bare)
+            files.add_unread(source, report, problem)
         elif found:
             files.unrecognized.append(report)
         else:
@@ -336,7 +331,9 @@ def gather(
         parts = files.groups.pop(name)
         parts.sort(key=lambda part: (part.name, part.source.sha256() if names[part.contract.id, part.name] > 1 else ""))
         files.groups[name] = parts
-    files.unread.sort(key=_by_name_and_problem)
+    files.unread.sort(
+        key=lambda report: (base_name(report.path), *((p.code, p.message, p.line or 0) for p in report.problems[:1]))
+    )
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
 
@@ -364,17 +361,6 @@ def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settin
             files.add_unread(source, identified, _first_problem(identified, source, decided))
 
 
-def _by_name_and_problem(report: FileReport) -> tuple[Any, ...]:
-    first = report.problems[0] if report.problems else None
-    return base_name(report.path), *((first.code, first.message, first.line or 0) if first else ())
-
-
-def _without_text(report: FileReport) -> FileReport:
-    """Return the report without any text from the file: a file whose contract is unknown may be the truth."""
-    bare = tuple(replace(problem, _value=None, _excerpt=None) for problem in report.problems)
-    return replace(report, problems=bare)
-
-
 def _first_problem(report: FileReport, source: Source, contract_id: str | None) -> Problem:
     """Return why a file cannot be checked, even if no problems were kept."""
     if not report.problems:
@@ -397,9 +383,6 @@ def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
         if (contract_id is not None or real not in with_contract) and (real, contract_id) not in seen:
             seen.add((real, contract_id))
             yield path, contract_id
-
-
-# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 def report_progress(progress: Progress | None, parts: Sequence[Part]) -> None:

@@ -47,8 +47,8 @@ def header_of(parts: Sequence[Part]) -> Header:
 class HeaderOverrides:
     """Header fields set by the caller (`--set name=value`), for containers that lack them."""
 
-    def __init__(self, values: Mapping[str, str] | None = None, strict: bool = True) -> None:
-        self.values = dict(values or {})
+    def __init__(self, values: Iterable[tuple[str, str]] = (), strict: bool = True) -> None:
+        self.values = dict(values)
         self._strict = strict
         """Setting a field that the files contain is an error."""
         self._used: set[str] = set()

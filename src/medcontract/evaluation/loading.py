@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,14 +19,30 @@ from medcontract.evaluation.selection import describe_unused
 from medcontract.evaluation.settings import Settings
 from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
+from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.scorer import Scorer
-from medcontract.scoring.track import Auxiliary, Roles, Track
+from medcontract.scoring.track import Roles, Track
 from medcontract.validation.parts import Part
 from medcontract.validation.problem_collector import ProblemCollector
 
-if TYPE_CHECKING:
-    from medcontract.evaluation.protocols import FrozenProtocol
+
+def no_truth(roles: Roles, files: Files) -> CallError:
+    return _missing("truth", roles.truths, " or ", files)
+
+
+def no_submission(roles: Roles, files: Files) -> CallError:
+    """Say which fields a submission needs: the file that was meant may be one of another contract."""
+    wanted = []
+    for contract_id in roles.submissions:
+        fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
+        wanted.append(f"{contract_id} with {', '.join(fields)}" if fields else contract_id)
+    return _missing("submission", wanted, ", or of ", files)
+
+
+def _missing(what: str, wanted: Sequence[str], separator: str, files: Files) -> CallError:
+    found = "; ".join([files.describe() or "found none", *describe_unused(files)])
+    return CallError(f"there is no {what} among these files", f"expected a file of {separator.join(wanted)}; {found}")
 
 
 class InvalidIds:
@@ -35,27 +51,23 @@ class InvalidIds:
     def __init__(self, field: str) -> None:
         self._field = field
         self.ids: set[str] = set()
-        self._identified = 0
-        """Records whose id is known, valid or not."""
+        self.identified = 0
+        """The number of records whose id is known, valid or not."""
         self.complete = True
         """Whether the ids of all records are known."""
-
-    def pass_over(self, records: Sequence[Any]) -> None:
-        """Count valid records."""
-        self._identified += len(records)
 
     def add(self, parsed: Any) -> None:
         """Add an invalid record."""
         value = read_field(parsed, self._field) if self._field else None
         if isinstance(value, str):
             self.ids.add(value)
-            self._identified += 1
+            self.identified += 1
 
     def finish(self, parts: Sequence[Part]) -> None:
         """Compare the number of ids with that of the records, once the files are read."""
-        counts = [part.validator.records if part.validator else None for part in parts]
-        broken = any(part.validator is None or part.validator.broken for part in parts)
-        self.complete = not broken and sum(count or 0 for count in counts) == self._identified
+        validators = [part.validator for part in parts if part.validator and not part.validator.broken]
+        records = sum(validator.records or 0 for validator in validators)
+        self.complete = len(validators) == len(parts) and records == self.identified
 
 
 class Truth(Struct, kw_only=True):
@@ -63,11 +75,11 @@ class Truth(Struct, kw_only=True):
 
     track: Track
     scorer: Scorer
-    parts: list[Part]
-    expected: dict[str, Expected[Any]]
+    parts: list[Part] = []
+    expected: dict[str, Expected[Any]] = {}
     """By contract."""
-    headers: dict[str, Header]
-    content: dict[str, str]
+    headers: dict[str, Header] = {}
+    content: dict[str, str] = {}
     """The hash of the records, by contract."""
     reasons: tuple[str, ...] = ()
     """Why nothing can be scored against it."""
@@ -77,6 +89,32 @@ class Truth(Struct, kw_only=True):
     """Auxiliary files that rules of the truth refer to."""
     invalid_ids: dict[str, InvalidIds] = {}
     """The ids of invalid records of auxiliary files, by contract."""
+
+    def other_files(self, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
+        """Return what rules across files can be checked against, by contract.
+
+        Without a truth, a list of expected ids is used, for ids and for fields that it has in common with the truth.
+        """
+        others: dict[str, OtherFile] = {}
+        for name, expected in self.expected.items():
+            if name in self.content:
+                others[name] = expected.as_other_file(SimpleNamespace(**self.headers[name]))
+            elif self.parts:
+                others[name] = expected.as_other_file()
+        for name, document in documents.items():
+            if document is not None:
+                others[name] = OtherFile(ids=self._referenced_ids(name, document), header=document)
+        return others
+
+    def _referenced_ids(self, name: str, document: Any) -> frozenset[str] | None:
+        """Return the ids of an auxiliary file, those of invalid records included. None if a part of it is unknown."""
+        role, invalid = self.track.roles.find_auxiliary(name), self.invalid_ids.get(name)
+        if role is None or role.ids is None:
+            return None
+        ids = frozenset(role.ids(document))
+        if invalid is None or not role.id_field:
+            return ids
+        return ids | invalid.ids if invalid.complete else None
 
 
 def read_truth(
@@ -93,95 +131,37 @@ def read_truth(
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
         raise no_truth(track.roles, files)
-    truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
-    reasons = _read_referenced(wanted, files, truth)
+    truth = Truth(track=track, scorer=scorer)
+    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
+    first = {*track.roles.auxiliaries("competition"), *(rule.other for rule in rules)}
+    reasons = _read_auxiliaries(truth, truth.documents, files, lambda name, parts: name in first)
     for pair in wanted:
         parts = files.groups[pair.truth]
         if pair.own_truth:
-            _read_as_truth(pair.truth, pair.own_truth(), parts, truth)
-            continue
-        _read_expected(pair, parts, truth, given or HeaderOverrides())
-        reasons += _errors("the truth", parts)
-        if not reasons and not truth.expected[pair.truth].total:
-            reasons.append(f"{Expected.empty}: {', '.join(part.name for part in parts)}")
+            expected = pair.own_truth()  # a second pass reports problems
+            read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
+            truth.headers[pair.truth] = {}
+        else:
+            others = truth.other_files(truth.documents)
+            expected = Expected(pair.key, pair.item, record_checks(parts[0].contract.file_rules, others))
+            read(parts, expected)
+            truth.parts += parts
+            header = (given or HeaderOverrides()).complete(header_of(parts), parts[0].contract)
+            truth.headers[pair.truth] = header
+            _compare_headers(parts[0], SimpleNamespace(**header), others)
+            reasons += _errors("the truth", parts)
+        truth.expected[pair.truth] = expected
+        truth.content[pair.truth] = expected.content_sha256()
+        if not expected.total:
+            empty = f"{expected.empty}: {', '.join(part.name for part in parts)}"
+            if pair.own_truth:
+                truth.reasons += (empty,)
+            elif not reasons:
+                reasons.append(empty)
     if frozen and not reasons:
         reasons += frozen.reasons(scorer.protocol, truth.content)
     truth.reasons += tuple(reasons)
     return truth
-
-
-def _read_referenced(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Truth) -> list[str]:
-    """Read auxiliary files that come before the truth: those of the organizer, and those that its rules refer to."""
-    reasons: list[str] = []
-    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
-    roles = truth.track.roles
-    first = {*roles.auxiliaries("competition"), *(rule.other for rule in rules)}
-    for name in roles.auxiliaries():
-        if name in first and name in files.groups:
-            truth.documents[name] = _read_one(files.groups[name], truth, truth.documents)
-            reasons += _errors(name, files.groups[name])
-    return reasons
-
-
-def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: HeaderOverrides) -> None:
-    """Read the records of a truth, and its header."""
-    contract = parts[0].contract
-    others = other_files(truth, truth.documents)
-    expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
-    read(parts, expected)
-    truth.parts += parts
-    truth.expected[pair.truth] = expected
-    truth.content[pair.truth] = expected.content_sha256()
-    header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
-    _compare_headers(parts[0], SimpleNamespace(**header), others)
-
-
-def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
-    """What rules across files can be checked against, by contract.
-
-    Without a truth, a list of expected ids is used, for ids and for fields that it has in common with the truth.
-    """
-    others: dict[str, OtherFile] = {}
-    for name, expected in truth.expected.items():
-        if name in truth.content:
-            others[name] = expected.as_other_file(SimpleNamespace(**truth.headers[name]))
-        elif truth.parts:
-            others[name] = expected.as_other_file()
-    for name, document in documents.items():
-        if document is not None:
-            role = truth.track.roles.find_auxiliary(name)
-            ids = _referenced_ids(role, document, truth.invalid_ids.get(name)) if role else None
-            others[name] = OtherFile(ids=ids, header=document)
-    return others
-
-
-def _referenced_ids(role: Auxiliary, document: Any, invalid: InvalidIds | None) -> frozenset[str] | None:
-    """Return the ids of an auxiliary file, those of invalid records included. None if a part of it is unknown."""
-    if role.ids is None:
-        return None
-    ids = frozenset(role.ids(document))
-    if invalid is None or not role.id_field:
-        return ids
-    return ids | invalid.ids if invalid.complete else None
-
-
-def _read_as_truth(name: str, expected: Expected[Any], parts: Sequence[Part], truth: Truth) -> None:
-    """Read a submission that is its own truth for what is expected. A second pass reports its problems."""
-    read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
-    truth.expected[name] = expected
-    truth.content[name] = expected.content_sha256()
-    truth.headers[name] = {}
-    if not expected.items:
-        truth.reasons += (f"{expected.empty}: {', '.join(part.name for part in parts)}",)
-
-
-def no_truth(roles: Roles, files: Files) -> CallError:
-    names = " or ".join(roles.truths)
-    return CallError("there is no truth among these files", f"expected a file of {names}; {_found(files)}")
-
-
-def _found(files: Files) -> str:
-    return "; ".join([files.describe() or "found none", *describe_unused(files)])
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
@@ -190,6 +170,18 @@ def _errors(what: str, parts: Sequence[Part]) -> list[str]:
         for part in parts
         if part.collector.errors
     ]
+
+
+def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:
+    """Check a header (its fields are attributes) against other files, and report problems. Returns the messages."""
+    reasons: list[str] = []
+    for rule in part.contract.file_rules:
+        finding = rule.check_header(header, others[rule.other]) if rule.other in others else None
+        if finding:
+            reasons.append(finding.message)
+            part.collector.new_series()
+            part.collector.defer(part.validator.in_header(finding) if part.validator else finding)
+    return reasons
 
 
 class _AuxiliarySink:
@@ -213,7 +205,7 @@ class _AuxiliarySink:
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
-        self._invalid.pass_over(rows)
+        self._invalid.identified += len(rows)
         if self.keep:
             self.kept += map(self.keep, rows)
         for sink in self._id_sinks:
@@ -249,60 +241,68 @@ def read_collection(
     return sink.kept if sink.keep else None
 
 
-def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
-    """Read the auxiliary files that were not read with the truth. Also returns what is wrong with them."""
-    documents: dict[str, Any] = dict(truth.documents)
+def _read_auxiliaries(
+    truth: Truth, documents: dict[str, Any], files: Files, wanted: Callable[[str, Sequence[Part]], bool]
+) -> list[str]:
+    """Read auxiliary files: documents as they are, of collections what the track keeps. Returns what is wrong."""
     reasons: list[str] = []
     for name in truth.track.roles.auxiliaries():
         parts = files.groups.get(name)
-        if parts and not parts[0].validator:  # a list of expected ids was already read
-            documents[name] = _read_one(parts, truth, documents)
-            reasons += _errors(name, parts)
-    others = other_files(truth, documents)
+        if not parts or not wanted(name, parts):
+            continue
+        contract, others = parts[0].contract, truth.other_files(documents)
+        kept = read_collection(parts, truth, record_checks(contract.file_rules, others))
+        header = parts[0].validator.header if parts[0].validator else None
+        if contract.kind == "collection":
+            _compare_headers(parts[0], header, others)
+        documents[name] = header if kept is None else kept
+        reasons += _errors(name, parts)
+    return reasons
+
+
+def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
+    """Read the auxiliary files that were not read with the truth. Also returns what is wrong with them."""
+    documents: dict[str, Any] = dict(truth.documents)
+    reasons = _read_auxiliaries(truth, documents, files, lambda name, parts: not parts[0].validator)
+    others = truth.other_files(documents)
     for name, parts in files.groups.items():
-        if documents.get(name) is not None and parts[0].contract.kind == "document":
-            _check_document(parts[0], documents[name], others)
+        part, document = parts[0], documents.get(name)
+        if document is not None and part.contract.kind == "document":
+            for rule in part.contract.file_rules:  # such as evidence that refers to a document of the manifest
+                if rule.other in others:
+                    for finding in rule.check_document(document, others[rule.other]):
+                        part.collector.defer(finding._replace(ref=Ref(part.source.start, part.source.size)))
     return documents, reasons
 
 
-def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any]) -> Any:
-    """Read an auxiliary file. Returns a document as it is, or what the track keeps of a collection."""
-    contract = parts[0].contract
-    others = other_files(truth, documents)
-    kept = read_collection(parts, truth, record_checks(contract.file_rules, others))
-    header = parts[0].validator.header if parts[0].validator else None
-    if contract.kind == "collection":
-        _compare_headers(parts[0], header, others)
-    return header if kept is None else kept
+class Readings(Struct, kw_only=True):
+    """What was read for a score, before counting."""
 
-
-def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) -> None:
-    """Check the rules of a document across files, such as evidence that refers to a document of the manifest."""
-    whole = Ref(part.source.start, part.source.size)
-    for rule in part.contract.file_rules:
-        if rule.other in others:
-            for finding in rule.check_document(document, others[rule.other]):
-                part.collector.defer(finding._replace(ref=whole))
-
-
-def no_submission(roles: Roles, files: Files) -> CallError:
-    """Say which fields a submission needs: the file that was meant may be one of another contract."""
-    wanted = []
-    for contract_id in roles.submissions:
-        fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
-        wanted.append(f"{contract_id} with {', '.join(fields)}" if fields else contract_id)
-    expected = f"expected a file of {', or of '.join(wanted)}"
-    return CallError("there is no submission among these files", f"{expected}; {_found(files)}")
-
-
-def read_submission(
-    truth: Truth, files: Files, documents: Mapping[str, Any], settings: Settings, given: HeaderOverrides
-) -> tuple[dict[str, Pairing[Any, Any]], dict[str, Header], list[str]]:
-    """Stream the submission and pair it with the truth. Also returns its headers, and what is wrong with them."""
+    truth: Truth
+    files: Files
+    documents: dict[str, Any]
+    reasons: list[str]
+    """Why the files of the submission cannot be scored."""
     pairings: dict[str, Pairing[Any, Any]] = {}
     headers: dict[str, Header] = {}
-    reasons: list[str] = []
-    others = other_files(truth, documents)
+    fields: dict[str, str] = {}
+    """Fields of the result that the caller sets."""
+
+    def set_fields(self, given: HeaderOverrides) -> None:
+        """Set the caller's fields of the result. Raises `CallError` for a header field that is not used."""
+        self.fields = given.result_fields(self.truth.track)
+        given.check()
+
+    def submissions(self) -> list[Part]:
+        """Return the files with answers."""
+        return self.files.take(pair.submission for pair in self.truth.scorer.pairs).parts()
+
+
+def read_submission(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Readings:
+    """Read auxiliary files, stream the submission, and pair it with the truth."""
+    documents, reasons = read_auxiliary(truth, files)
+    found = Readings(truth=truth, files=files, documents=documents, reasons=reasons)
+    others = truth.other_files(documents)
     for pair in truth.pairs or truth.scorer.pairs:
         parts = files.groups.get(pair.submission, [])
         if pair.truth not in truth.expected:
@@ -314,18 +314,17 @@ def read_submission(
         contract = registry.find(pair.submission)
         unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
         pairing = Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
-        pairings[pair.truth] = pairing
-        headers[pair.submission] = {}
+        found.pairings[pair.truth], found.headers[pair.submission] = pairing, {}
         if parts:
             _read_pair(parts, pairing, truth, settings)
-            header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
+            header = found.headers[pair.submission] = given.complete(header_of(parts), contract)
             reasons += [f"the header is not valid ({p.name})" for p in parts if p.validator and p.validator.bad_header]
             reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
             if truth.parts:
                 _report_missing(parts[0], pairing)
         elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
             files.notes.append(f"there is no file of {pair.submission}: its items count as not processed")
-    return pairings, headers, reasons
+    return found
 
 
 def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
@@ -338,18 +337,6 @@ def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, 
         if can_send(pairing) and read_in_chunks(parts, pairing, PairingSinks(truth.track, truth.scorer, pairing), pool):
             return
     read(parts, pairing)
-
-
-def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:
-    """Check a header (its fields are attributes) against other files, and report problems. Returns the messages."""
-    reasons: list[str] = []
-    for rule in part.contract.file_rules:
-        finding = rule.check_header(header, others[rule.other]) if rule.other in others else None
-        if finding:
-            reasons.append(finding.message)
-            part.collector.new_series()
-            part.collector.defer(part.validator.in_header(finding) if part.validator else finding)
-    return reasons
 
 
 def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:

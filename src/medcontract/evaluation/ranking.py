@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
 from medcontract.evaluation.contest import FLAGS, Contest, Job, first_error, scores
 from medcontract.evaluation.files import GivenFile
-from medcontract.evaluation.plugin_checks import for_participants, verdict_of
 from medcontract.evaluation.score import Scored, described_input, processing, score_result, versions
 from medcontract.evaluation.settings import Settings
-from medcontract.evaluation.submissions import Measured, Submission
+from medcontract.evaluation.submissions import FoundSubmissions, Submission
 from medcontract.problems import is_plain
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import ProtocolUsed, Score
@@ -24,55 +23,35 @@ from medcontract.scoring import tracks
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import coarse, rounded, rounded_or_none
 from medcontract.scoring.scorer import Scorer, Tally
-from medcontract.scoring.track import Track
+from medcontract.scoring.scorer_checks import for_participants, verdict_of
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
-
-Progress = Callable[[int, int], None]
-Feedback = Callable[[int, Score], object]
-"""Receives the index of a submission, and its result."""
 
 
 @report_plugin_errors()
 def leaderboard(
     truth: Sequence[GivenFile],
-    submissions: Sequence[Submission],
-    *,
+    found: FoundSubmissions,
     settings: Settings,
-    parameters: Sequence[tuple[str, str]] = (),
-    header: Mapping[str, str] | None = None,
-    jobs: int | None = 1,
-    progress: Progress | None = None,
-    measured: Measured | None = None,
-    notes: Sequence[str] = (),
-    feedback: Feedback | None = None,
+    feedback: Callable[[int, Score], object] | None = None,
     cache: ResultCache | None = None,
 ) -> Leaderboard:
     """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
 
-    `measured`: measurements by the organizer, which replace those in the submissions. `notes`: warnings about files
-    that are not submissions. `feedback` is called for each submission when all are scored. `cache`: scores that are
-    kept from an earlier ranking.
+    `feedback` is called with the index of each submission, and its result, when all are scored. `cache`: scores that
+    are kept from an earlier ranking.
     """
-    if measured:
-        submissions = measured.assigned_to(submissions)
-        notes = [*notes, *measured.unknown(submissions)]
-    job = Job(
-        truth=tuple(truth),
-        parameters=tuple(parameters),
-        header=dict(header or {}),
-        settings=settings._replace(progress=None, jobs=jobs if len(submissions) == 1 else 1),
-        complete=feedback is not None,
-    )
-    contest = Contest(job)
+    submissions = found.submissions
+    one = settings._replace(progress=None, jobs=settings.jobs if len(submissions) == 1 else 1)
+    contest = Contest(Job(truth=tuple(truth), settings=one, complete=feedback is not None))
     with ExitStack() as stack:
         store = None
         if feedback:
             import tempfile  # slow to import, and only needed for reports
 
             store = stack.enter_context(tempfile.TemporaryFile(prefix="medcontract-"))
-        scored = _all_scores(contest, submissions, jobs, progress, store, cache)
+        scored = _all_scores(contest, submissions, settings, store, cache)
         competing = [
             (submission.name, each.tally)
             for submission, each in zip(submissions, scored, strict=True)
@@ -80,10 +59,9 @@ def leaderboard(
         ]
         scorer = contest.final_scorer([tally for _, tally in competing])
         candidates = [
-            _candidate_or_error(submission, each, contest, scorer)
-            for submission, each in zip(submissions, scored, strict=True)
+            _candidate(submission, each, contest, scorer) for submission, each in zip(submissions, scored, strict=True)
         ]
-        board = _board(contest, candidates, scorer, competing, notes)
+        board = _board(contest, candidates, scorer, competing, found.notes)
         if feedback and store:
             store.seek(0)
             for number in range(len(scored)):
@@ -95,8 +73,7 @@ def leaderboard(
 def _all_scores(
     contest: Contest,
     submissions: Sequence[Submission],
-    jobs: int | None,
-    progress: Progress | None,
+    settings: Settings,
     store: IO[bytes] | None,
     cache: ResultCache | None,
 ) -> list[Scored]:
@@ -105,18 +82,18 @@ def _all_scores(
     `store` gets the complete scores, which may not fit in memory. They are needed when all submissions are scored,
     since the protocol may depend on all of them.
     """
-    outcomes = scores(contest, submissions, jobs)
+    outcomes = scores(contest, submissions, settings.jobs)
     if cache:
         from medcontract.evaluation.cached import cached_scores
 
-        outcomes = cached_scores(cache, contest, submissions, jobs)
+        outcomes = cached_scores(cache, contest, submissions, settings.jobs)
     scored: list[Scored] = []
     for number, outcome in enumerate(outcomes, 1):
         if store:
             pickle.dump(outcome, store)
         scored.append(contest.slim(outcome) if store else outcome)
-        if progress:
-            progress(number, len(submissions))
+        if settings.progress:
+            settings.progress(number, len(submissions))
     if scored and all(each.failure == "call" for each in scored):
         raise CallError(scored[0].verdict.reasons[0])
     return scored
@@ -140,9 +117,6 @@ def _final_verdict(scored: Scored, scorer: Scorer) -> Verdict:
     return replace(again, warnings=scored.verdict.warnings, reasons=scored.verdict.reasons)
 
 
-# --- the ranking ------------------------------------------------------------------------------------------------------
-
-
 class _Candidate(Struct, kw_only=True):
     """A submission during ranking, with exact figures in its verdict."""
 
@@ -161,24 +135,21 @@ class _Candidate(Struct, kw_only=True):
         return self.scored.team or self.name, self.name, [each.sha256 for each in self.scored.inputs]
 
 
-def _candidate_or_error(submission: Submission, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
+def _candidate(submission: Submission, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
+    track = contest.track
     try:
-        return _candidate(submission, scored, contest.track, scorer)
+        verdict = _final_verdict(scored, scorer)
+        result: dict[str, Any] = verdict.result or {}
+        if verdict is not scored.verdict:
+            result = for_participants(track, result, rounded_or_none(verdict.headline))
+        known = {figure.name for figure in track.figures}
+        figures = {name: value for name, value in result.items() if name in known}
+        if track.comparison.figures and verdict.result is not None:
+            figures = dict(track.comparison.figures(result))
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # like in `Contest.score`
-        return _candidate(submission, contest.refused(unexpected(error)), contest.track, scorer)
-
-
-def _candidate(submission: Submission, scored: Scored, track: Track, scorer: Scorer) -> _Candidate:
-    verdict = _final_verdict(scored, scorer)
-    result: dict[str, Any] = verdict.result or {}
-    if verdict is not scored.verdict:
-        result = for_participants(track, result, rounded_or_none(verdict.headline))
-    known = {figure.name for figure in track.figures}
-    figures = {name: value for name, value in result.items() if name in known}
-    if track.comparison.figures and verdict.result is not None:
-        figures = dict(track.comparison.figures(result))
+        return _candidate(submission, contest.refused(unexpected(error)), contest, scorer)
     own = tuple(file for file in scored.inputs if file.content_sha256 is None)
     return _Candidate(name=submission.name, scored=replace(scored, inputs=own), verdict=verdict, figures=figures)
 
@@ -192,7 +163,10 @@ def _board(
 ) -> Leaderboard:
     """Return the ranking. `competing`: the valid submissions, `notes`: warnings about other files."""
     track, participant = contest.track, contest.job.settings.participant
-    by: Literal["headline", "second"] = _ranked_by(candidates) if track.second else "headline"
+    valid = [each.verdict for each in candidates if each.verdict.valid]
+    having = sum(verdict.headline is not None for verdict in valid)
+    # So a single submission can neither exclude the others by adding a file nor change the ranking by omitting one.
+    by = "second" if track.second and 2 * having < len(valid) else "headline"
     ranked = _ranked(candidates, by, getattr(track, by) in track.better_lower)
     warnings = (
         *contest.notes,
@@ -216,19 +190,7 @@ def _board(
     )
 
 
-def _ranked_by(candidates: Sequence[_Candidate]) -> Literal["headline", "second"]:
-    """Choose the figure that submissions are ranked by: the second if most valid submissions lack the headline.
-
-    So a single submission can neither exclude the others by adding a file nor change the ranking by omitting one.
-    """
-    valid = [each.verdict for each in candidates if each.verdict.valid]
-    having = sum(verdict.headline is not None for verdict in valid)
-    return "second" if 2 * having < len(valid) else "headline"
-
-
-def _ranked(
-    candidates: Sequence[_Candidate], by: Literal["headline", "second"], lower_is_better: bool
-) -> list[_Candidate]:
+def _ranked(candidates: Sequence[_Candidate], by: str, lower_is_better: bool) -> list[_Candidate]:
     """Sort by the exact figure, ties by team name; candidates that are not valid last, by name."""
     values = {id(each): getattr(each.verdict, by) for each in candidates if each.verdict.valid}
     good = [each for each in candidates if values.get(id(each)) is not None]
@@ -275,9 +237,6 @@ def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool) -> 
             inputs=scored.inputs,
             _flags=tuple(sorted({remark.code for remark in scored.remarks} & FLAGS)),
         )
-
-
-# --- a single submission, for challenge platforms, which score each one when it is sent -------------------------------
 
 
 def score_alone(contest: Contest, submission: Submission) -> tuple[Score, dict[str, float]]:

@@ -4,6 +4,7 @@ and rankings. They are computed from what is kept of each record, so they do not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from medcontract.contracts.rules.id_hints import is_scientific
@@ -27,6 +28,7 @@ def warning(code: str, message: str, hint: str | None = None, value: str | None 
 
 
 _MOST_KEPT = 1000
+_EXAMPLES = 3
 
 
 class LabelTally:
@@ -50,9 +52,6 @@ class LabelTally:
         self.expected = dict.fromkeys(sorted({label for item in items for label in self.vocabulary.expected(item)}))
         self._forms = {form for label in self.expected for form in self.vocabulary.forms(label)}
 
-    def add(self, record: Any) -> None:
-        self.count(self.vocabulary.predicted(record))
-
     def count(self, labels: Iterable[str]) -> None:
         """Count predicted labels."""
         for label in labels:
@@ -63,11 +62,8 @@ class LabelTally:
                 self.unknown[label] = None
 
 
-_EXAMPLES = 3
-
-
 def text_of(problem: Problem) -> str:
-    """The problem as a warning of a score."""
+    """Return the problem as a warning of a score."""
     return f"{problem.code} {problem.message}" + (f": {problem.hint}" if problem.hint else "")
 
 
@@ -76,7 +72,7 @@ def as_problem(remark: Remark) -> Problem:
 
 
 def on_answers(pairings: Iterable[Pairing[Any, Any]], participant: bool) -> Iterator[Problem]:
-    """What looks wrong in the ids and the labels of a submission that was paired with a truth."""
+    """Find what looks wrong in the ids and the labels of a submission that was paired with a truth."""
     for pairing in pairings:
         yield from on_ids(pairing)
         for vocabulary in pairing.pair.vocabularies:
@@ -90,7 +86,7 @@ def on_answers(pairings: Iterable[Pairing[Any, Any]], participant: bool) -> Iter
 
 
 def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
-    """A problem if no label is known, and one if labels only differ in spelling, which participants do not see."""
+    """Report if no label is known, and if labels only differ in spelling, which participants do not see."""
     name = tally.vocabulary.name
     near = [] if participant else near_pairs(tally.unknown, tally.expected)
     if not tally.matched:
@@ -104,14 +100,12 @@ def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
 
 
 def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
-    def few(labels: Iterable[str]) -> str:
-        return ", ".join(repr(shorten(label)) for label in list(labels)[:_EXAMPLES])
-
-    return f"{few(mine)}; in the truth: {few(true)}"
+    few = [", ".join(repr(shorten(label)) for label in islice(labels, _EXAMPLES)) for labels in (mine, true)]
+    return "; in the truth: ".join(few)
 
 
 def on_ids(pairing: Pairing[Any, Any]) -> Iterator[Problem]:
-    """Unknown ids that a spreadsheet changed. It depends on the submission only, so participants see it."""
+    """Find unknown ids that a spreadsheet changed. It depends on the submission only, so participants see it."""
     damaged = sum(map(is_scientific, pairing.unknown))
     if damaged:
         least = "at least " if len(pairing.unknown) < pairing.unknown_count else ""

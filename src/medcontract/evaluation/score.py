@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
-from types import MappingProxyType
+from types import MethodType
 from typing import Any, Literal
 from unicodedata import unidata_version
 
@@ -16,7 +15,7 @@ from msgspec import Struct
 from medcontract._version import __version__
 from medcontract.catalog import CATALOGUE
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, report_plugin_errors
-from medcontract.evaluation.files import Files, GivenFile, gather, read, report_progress
+from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
 from medcontract.evaluation.headers import (
     Header,
     HeaderOverrides,
@@ -24,25 +23,10 @@ from medcontract.evaluation.headers import (
     require_fields,
     require_possible_fields,
 )
-from medcontract.evaluation.loading import (
-    Truth,
-    no_submission,
-    no_truth,
-    read_auxiliary,
-    read_submission,
-    read_truth,
-)
+from medcontract.evaluation.loading import Readings, Truth, no_submission, no_truth, read_submission, read_truth
 from medcontract.evaluation.near_misses import near_misses
-from medcontract.evaluation.plugin_checks import (
-    all_are,
-    check_result,
-    for_participants,
-    notes_of,
-    tally_of,
-    verdict_of,
-)
 from medcontract.evaluation.remarks import as_problem, on_answers, on_headline, text_of
-from medcontract.evaluation.selection import SkippedFile, describe_unused, notes_on_files, select_files
+from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
 from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.parallel.versions import result_versions
 from medcontract.problems import is_cross_file, plural
@@ -66,13 +50,18 @@ from medcontract.scoring.processing_gate import Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Notes, Scorer, ScoringOptions, Tally
+from medcontract.scoring.scorer_checks import (
+    all_are,
+    check_result,
+    for_participants,
+    notes_of,
+    tally_of,
+    verdict_of,
+)
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.parts import Part, base_name
 
 MOST_PROBLEMS = 100
-
-
-# --- the result -------------------------------------------------------------------------------------------------------
 
 
 class Scored(Struct, kw_only=True):
@@ -109,14 +98,15 @@ class Scored(Struct, kw_only=True):
     """What failed in a ranking, if it is not the submission: the call (wrong weights, a plugin), or scoring it."""
 
 
+def environment() -> Environment:
+    """Return the versions that text normalization depends on."""
+    unidecode = result_versions()["Unidecode"] or ""
+    return Environment(python=platform.python_version(), unicode=unidata_version, unidecode=unidecode)
+
+
 def versions() -> dict[str, Any]:
     """Return the versions that a result was made with; no time, no host."""
-    return {
-        "medcontract_version": __version__,
-        "environment": Environment(
-            python=platform.python_version(), unicode=unidata_version, unidecode=result_versions()["Unidecode"] or ""
-        ),
-    }
+    return {"medcontract_version": __version__, "environment": environment()}
 
 
 def processing(found: processing_gate.Processing | None) -> Processing | None:
@@ -157,17 +147,11 @@ def score_result(scored: Scored) -> Score:
         _figures=track.figures,
         _headline=(name, headline),
         _second=(track.second, second),
-        _tables=_tables_of(track),
+        _tables=MethodType(_tables, track),  # such methods are equal, so that equal scores are
         _lower_is_better=name in track.better_lower,
         _entrant=track.entrant,
         _counted_here=scored.tally is not None,
     )
-
-
-@cache
-def _tables_of(track: Track) -> Callable[[Score], Iterator[Table]]:
-    """Return the function that builds the tables of a score; one per track, so that equal scores compare equal."""
-    return partial(_tables, track)
 
 
 def _tables(track: Track, score: Score) -> Iterator[Table]:
@@ -180,9 +164,6 @@ def _tables(track: Track, score: Score) -> Iterator[Table]:
             if not isinstance(table, Table):
                 raise BrokenPlugin(f"the tables of the track '{track.id}' must be Tables, not {type(table).__name__}")
             yield table
-
-
-# --- the track and its protocol ---------------------------------------------------------------------------------------
 
 
 def track_of(files: Files) -> Track:
@@ -204,10 +185,18 @@ def track_of(files: Files) -> Track:
     return tracks.track(next(iter(by_track)))
 
 
-def protocol_for(track: Track, parameters: Sequence[tuple[str, str]], settings: Settings) -> Protocol:
+def protocol_for(track: Track, settings: Settings, ranking: bool = False) -> Protocol:
     """Return the protocol that the caller wants: frozen, or with changed parameters. Raises `CallError`."""
-    changes = settings.frozen.changes(track) if settings.frozen else parameters
-    return changed_protocol(track, changes, settings.scoring)
+    return changed_protocol(track, changes_for(track, settings, ranking), settings.scoring)
+
+
+def changes_for(track: Track, settings: Settings, ranking: bool = False) -> list[tuple[str, str]]:
+    """Return the changed parameters: frozen ones, or those of the call, and some have another default in a ranking."""
+    if settings.frozen:
+        return settings.frozen.changes(track)
+    defaults = track.ranking.parameters if ranking else {}
+    given = dict(settings.parameters)
+    return [*((name, value) for name, value in defaults.items() if name not in given), *settings.parameters]
 
 
 @report_plugin_errors()
@@ -236,37 +225,25 @@ def _option_of_another_track(name: str, track: Track) -> CallError:
     return CallError(message, f"see the parameters: medcontract protocol show {track.id}" if option.parameter else None)
 
 
-# --- scoring ----------------------------------------------------------------------------------------------------------
-
-
 @report_plugin_errors()
-def score_files(
-    given: Iterable[GivenFile],
-    *,
-    found: Mapping[str, str] = MappingProxyType({}),
-    skipped: Sequence[SkippedFile] = (),
-    settings: Settings = DEFAULT,
-    parameters: Sequence[tuple[str, str]] = (),
-    header: Mapping[str, str] | None = None,
-) -> Scored:
+def score_files(given: GivenFiles, settings: Settings = DEFAULT) -> Scored:
     """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
 
-    `found`: files that were found in a folder, not named in the call, and the folder of each. They need not match a
-    contract, and those in a submission's folder cannot extend or replace files of the organizer (`select_files`).
-    `skipped`: other files in these folders. Raises `InvalidData` if a file is so broken that its contract cannot be
-    recognized.
+    Files that were found in a folder need not match a contract, and those in a submission's folder cannot extend or
+    replace files of the organizer (`select_files`). Raises `InvalidData` if a file is so broken that its contract
+    cannot be recognized.
     """
-    files = gather(given, settings, lenient=found)
-    files.skipped = skipped
+    files = gather(given.files, settings, given.found)
+    files.skipped = given.skipped
     with _broken_files_first(files):
         track = track_of(files)
-    protocol = protocol_for(track, parameters, settings)
+    protocol = protocol_for(track, settings)
     with _broken_files_first(files):
         scorer = track.scorer(protocol, settings.scoring, files.groups)
         if not any(pair.truth in files.groups for pair in scorer.pairs) and not _is_result_alone(track, scorer, files):
             raise no_truth(track.roles, files)
-    select_files(track, files, found, settings)
-    return score_selected(track, scorer, files, settings, HeaderOverrides(header))
+    select_files(track, files, given.found, settings)
+    return score_selected(track, scorer, files, settings)
 
 
 @contextmanager
@@ -280,10 +257,11 @@ def _broken_files_first(files: Files) -> Iterator[None]:
         raise
 
 
-def score_selected(track: Track, scorer: Scorer, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:
+def score_selected(track: Track, scorer: Scorer, files: Files, settings: Settings) -> Scored:
     """Read the files that count, and score the submission among them."""
+    given = HeaderOverrides(settings.header)
     if settings.frozen:
-        files.notes += settings.frozen.warnings()
+        files.notes += settings.frozen.warnings(environment())
     if _is_result_alone(track, scorer, files):
         reasons = settings.frozen.reasons(scorer.protocol, {}) if settings.frozen else ()
         if reasons:
@@ -308,54 +286,27 @@ def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
 
 def score_against(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:
     """Score the submission among the files."""
-    readings = read_files(truth, files, settings, given)
+    readings = read_submission(truth, files, settings, given)
     if not any(files.groups.get(pair.submission) for pair in truth.scorer.pairs) and not files.unread:
         raise no_submission(truth.track.roles, files)
     readings.set_fields(given)
     return score_readings(readings, settings)
 
 
-class Readings(Struct, kw_only=True):
-    """What was read for a score, before counting."""
-
-    truth: Truth
-    files: Files
-    documents: dict[str, Any]
-    pairings: dict[str, Pairing[Any, Any]]
-    headers: dict[str, Header]
-    reasons: tuple[str, ...]
-    """Why the files of the submission cannot be scored."""
-    fields: dict[str, str] = {}
-    """Fields of the result that the caller sets."""
-
-    def set_fields(self, given: HeaderOverrides) -> None:
-        """Set the caller's fields of the result. Raises `CallError` for a header field that is not used."""
-        self.fields = given.result_fields(self.truth.track)
-        given.check()
-
-    def submissions(self) -> list[Part]:
-        """Return the files with answers."""
-        return self.files.take(pair.submission for pair in self.truth.scorer.pairs).parts()
-
-
-def read_files(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Readings:
-    """Read the submission and the auxiliary files."""
-    documents, aux_reasons = read_auxiliary(truth, files)
-    pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
-    return Readings(
-        truth=truth, files=files, documents=documents, pairings=pairings, headers=headers,
-        reasons=(*aux_reasons, *header_reasons),
-    )  # fmt: skip
-
-
 def score_readings(readings: Readings, settings: Settings) -> Scored:
     """Score what was read."""
     truth, files, pairings = readings.truth, readings.files, readings.pairings.values()
     track, scorer, participant = truth.track, truth.scorer, settings.participant
-    reasons = (*truth.reasons, *map(_unread, files.unread), *readings.reasons)
+    reasons = [*truth.reasons]
+    for report in files.unread:
+        problem = report.problems[0] if report.problems else None
+        where = f"line {problem.line}: " if problem and problem.line else ""
+        why = f" ({where}{problem.message})" if problem else ""
+        reasons.append(f"{base_name(report.path)} cannot be read{why}")
+    reasons += readings.reasons
     tally, notes = None, Notes()
     if reasons:
-        verdict = Verdict(valid=False, processing=_nothing_processed(readings), reasons=reasons)
+        verdict = Verdict(valid=False, processing=_nothing_processed(readings), reasons=tuple(reasons))
     else:
         verdict, tally, notes = _verdict(readings)
     used = used_contracts(track.roles, scorer)
@@ -378,10 +329,10 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     private, hints = near_misses(pairings)
     scored.private = (*notes.about_truth, *private)
     if tally is not None and not participant:
-        scored.remediation = tuple(all_are(FailureMode, track, scorer, "remediation", scorer.remediation(tally)))
-        hints += all_are(str, track, scorer, "hints", scorer.hints(tally))
+        scored.remediation = tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally)))
+        hints += all_are(str, track, "hints", scorer.hints(tally))
         if settings.scoring.breakdown:
-            scored.breakdown = tuple(all_are(ItemBreakdown, track, scorer, "breakdown", scorer.breakdown(tally)))
+            scored.breakdown = tuple(all_are(ItemBreakdown, track, "breakdown", scorer.breakdown(tally)))
     scored.remarks = (
         *(() if truth.reasons else on_answers(pairings, participant)),
         *(as_problem(remark) for remark in notes.remarks if not (participant and remark.reveals_truth)),
@@ -424,12 +375,6 @@ def _nothing_processed(readings: Readings) -> processing_gate.Processing | None:
     if truth.reasons or readings.submissions() or not expected:
         return None
     return processing_gate.Processing(expected, 0, truth.scorer.protocol["min_processed"])
-
-
-def _unread(report: FileReport) -> str:
-    problem = report.problems[0] if report.problems else None
-    where = f"line {problem.line}: " if problem and problem.line else ""
-    return f"{base_name(report.path)} cannot be read" + (f" ({where}{problem.message})" if problem else "")
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
@@ -486,9 +431,6 @@ def described_input(part: Part, truth: Truth) -> InputFile:
     )
 
 
-# --- an existing result -----------------------------------------------------------------------------------------------
-
-
 def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:
     """Score the result among the files again, without a truth, as the scorer defines it. Raises `CallError`."""
     used = files.take((track.roles.result, *track.roles.auxiliaries()))
@@ -505,23 +447,16 @@ def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, giv
         verdict = check_result(track, scorer, scorer.rescore(parts[0].name, result, documents, fields))
     given.check()
     others = [part for part in files.parts() if part.contract.id not in used.groups]
+    idle = ["--breakdown"] if scorer.options.breakdown else []  # options that need records
+    idle += [each.on_command_line for each in track.options if each.measuring and each.name in scorer.options.options]
+    if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
+        idle = ["--parameter"]
     verdict.warnings += (
-        *_without_effect(track, scorer),
+        *(f"{name} has no effect on an existing result" for name in idle),
         *(f"{part.name} ({part.contract.id}) is not needed" for part in others),
         *files.notes,
     )
-    nothing = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
-    scored = _assembled(nothing, verdict, parts, files.unread, settings.participant)
+    scored = _assembled(Truth(track=track, scorer=scorer), verdict, parts, files.unread, settings.participant)
     header = {name: getattr(result, name, None) for name in ("team_name", "model_id")}
     scored.team = next(iter(teams_of({track.roles.result: header}, {})), None)
     return scored
-
-
-def _without_effect(track: Track, scorer: Scorer) -> Iterator[str]:
-    """Return warnings about options that need records."""
-    options = scorer.options
-    idle = ["--breakdown"] if options.breakdown else []
-    idle += [each.on_command_line for each in track.options if each.measuring and each.name in options.options]
-    if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
-        idle = ["--parameter"]
-    return (f"{name} has no effect on an existing result" for name in idle)

@@ -42,9 +42,6 @@ _ABOUT = frozenset(
 """Names, without extension, of files that are not data."""
 
 
-# --- files that are not read because of their names -------------------------------------------------------------------
-
-
 class SkippedFile(NamedTuple):
     """A file in a folder that is not read, because of its name."""
 
@@ -121,9 +118,6 @@ def skipped_problems(files: Sequence[SkippedFile]) -> tuple[FileProblem, ...]:
     )
 
 
-# --- files that are not used ------------------------------------------------------------------------------------------
-
-
 def notes_on_files(files: Files, used: Collection[str], track: Track) -> list[str]:
     """Return warnings about files that are not used for a score, or used from an unexpected place.
 
@@ -177,9 +171,6 @@ def without_contract_option(hint: str | None) -> str | None:
         return None
     hint = hint.replace("--contract ID", "CONTRACT=PATH")
     return re.sub(r"--contract ([a-z0-9-]+/[a-z0-9-]+)(?:, or \1=PATH)?", r"\1=PATH", hint)
-
-
-# --- whose file counts ------------------------------------------------------------------------------------------------
 
 
 _CALLER, _ORGANIZER, _WITH_TRUTH, _SUBMISSION = range(4)

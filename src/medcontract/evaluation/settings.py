@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.parallel import cpus
 from medcontract.reading.limits import Limits
+from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
 from medcontract.validation.parts import Part
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress
 
 if TYPE_CHECKING:
-    from medcontract.evaluation.protocols import FrozenProtocol
     from medcontract.parallel.pool import Pool
 
 
@@ -27,15 +27,19 @@ class Settings(NamedTuple):
     progress: Progress | None = None
     """Gets the bytes that were read of all files, and their total (`report_progress`)."""
     jobs: int | None = 1
-    """Worker processes for large files. None: as many as pay off."""
+    """Worker processes for large files, or for the submissions of a ranking. None: as many as pay off."""
     pool: Pool | None = None
     """Reads large files, instead of worker processes."""
     participant: bool = False
     """The output must not reveal the truth."""
     scoring: ScoringOptions = NO_OPTIONS
     """The caller's options for scoring."""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Changed parameters of the protocol."""
     frozen: FrozenProtocol | None = None
     """The protocol to score under, if it is frozen."""
+    header: tuple[tuple[str, str], ...] = ()
+    """Header fields that the caller sets."""
 
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)

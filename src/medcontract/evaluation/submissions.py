@@ -64,67 +64,6 @@ def _has_data_extension(path: str) -> bool:
     return _without_extensions(os.path.basename(path)) != os.path.basename(path)
 
 
-# --- measurements -----------------------------------------------------------------------------------------------------
-
-
-class Measured(Struct, frozen=True, kw_only=True):
-    """Measurements by the organizer (`--measured`): files, by name of the submission."""
-
-    files: dict[str, tuple[str | Source, ...]]
-
-    def assigned_to(self, submissions: Sequence[Submission]) -> list[Submission]:
-        """Return the submissions with their measurements; without files, if others have the same name."""
-        counts = Counter(submission.plain_name for submission in submissions)
-        found = []
-        for submission in submissions:
-            name = submission.plain_name
-            if counts[name] > 1 and name in self.files:
-                error = f"{counts[name]} submissions are named {name}, so --measured is ambiguous (rename them)"
-                found.append(replace(submission, files=(), error=error))
-            else:
-                found.append(replace(submission, measured=self.files.get(name, ())))
-        return found
-
-    def unknown(self, submissions: Sequence[Submission]) -> list[str]:
-        """Return warnings about measurements without a submission."""
-        names = {submission.plain_name for submission in submissions}
-        return [f"--measured: there is no submission {name}: ignored" for name in sorted(self.files.keys() - names)]
-
-
-def measured_in(folder: str, limits: Limits | None = None) -> Measured:
-    """Find `folder/NAME/` and `folder/NAME.json` with measurements of the submission NAME. Raises `CallError`."""
-    found: dict[str, tuple[str | Source, ...]] = {}
-    for entry, path, is_folder in _entries(as_address(folder)):
-        name = base_name(entry) if is_folder else _without_extensions(base_name(entry))
-        refused = None if isinstance(path, Address) else why_unreadable(path)
-        files = [Source(path, refused=refused)] if refused else expand(path, limits).files
-        found[name] = (*found.get(name, ()), *files)
-    return Measured(files=found)
-
-
-def _entries(folder: str) -> Sequence[tuple[str, str, bool]]:
-    """Return name and path of each visible entry of a folder, and whether it is a folder. Raises `CallError`."""
-    missing = CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
-    if isinstance(folder, Address):
-        from medcontract.reading.remote_folders import entries, is_folder
-
-        try:
-            found = entries(folder) if is_folder(folder) else []
-        except OSError as error:
-            raise CallError(f"{folder}: {error.strerror}", getattr(error, "hint", None)) from None
-        if not found:
-            raise missing
-        return found
-    if not os.path.isdir(folder):
-        raise missing
-    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    paths = [os.path.join(folder, name) for name in names]
-    return [(name, path, os.path.isdir(path)) for name, path in zip(names, paths, strict=True)]
-
-
-# --- submissions ------------------------------------------------------------------------------------------------------
-
-
 class FoundSubmissions(NamedTuple):
     """The submissions of a ranking."""
 
@@ -145,9 +84,9 @@ def submissions_in(
     notes: list[str] = []
     unique = {_place(path): (path, contract_id) for path, contract_id in reversed(given)}
     for place, (path, contract_id) in reversed(unique.items()):
+        is_local = not isinstance(path, Address) and not split_member(path)
         if not _exists(path):
             raise CallError(f"{path}: no such file or folder", missing_file_hint(path))
-        is_local = not isinstance(path, Address) and not split_member(path)
         refused = why_refused(path, [each for each in unique if each != place]) if is_local else None
         if refused:
             source = Source(place, refused=refused)
@@ -218,6 +157,51 @@ def _no_submission(path: str) -> str | None:
         return None
     found = identify(open_source(path), None, ProblemCollector(1))
     return None if isinstance(found, Identified) else file.reason
+
+
+def with_measured(found: FoundSubmissions, folder: str, limits: Limits | None = None) -> FoundSubmissions:
+    """Add measurements by the organizer: `folder/NAME/` and `folder/NAME.json` are those of the submission NAME.
+
+    They replace measurements in the submission. One whose name others have, too, has no files then. Raises `CallError`.
+    """
+    measured: dict[str, tuple[str | Source, ...]] = {}
+    for entry, path, is_folder in _entries(as_address(folder)):
+        name = base_name(entry) if is_folder else _without_extensions(base_name(entry))
+        refused = None if isinstance(path, Address) else why_unreadable(path)
+        files = [Source(path, refused=refused)] if refused else expand(path, limits).files
+        measured[name] = (*measured.get(name, ()), *files)
+    counts = Counter(submission.plain_name for submission in found.submissions)
+    submissions = []
+    for submission in found.submissions:
+        name = submission.plain_name
+        if counts[name] > 1 and name in measured:
+            error = f"{counts[name]} submissions are named {name}, so --measured is ambiguous (rename them)"
+            submissions.append(replace(submission, files=(), error=error))
+        else:
+            submissions.append(replace(submission, measured=measured.get(name, ())))
+    unknown = sorted(measured.keys() - counts.keys())
+    notes = [f"--measured: there is no submission {name}: ignored" for name in unknown]
+    return FoundSubmissions(submissions, found.notes + notes)
+
+
+def _entries(folder: str) -> Sequence[tuple[str, str, bool]]:
+    """Return name and path of each visible entry of a folder, and whether it is a folder. Raises `CallError`."""
+    missing = CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
+    if isinstance(folder, Address):
+        from medcontract.reading.remote_folders import entries, is_folder
+
+        try:
+            found = entries(folder) if is_folder(folder) else []
+        except OSError as error:
+            raise CallError(f"{folder}: {error.strerror}", getattr(error, "hint", None)) from None
+        if not found:
+            raise missing
+        return found
+    if not os.path.isdir(folder):
+        raise missing
+    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    paths = [os.path.join(folder, name) for name in names]
+    return [(name, path, os.path.isdir(path)) for name, path in zip(names, paths, strict=True)]
 
 
 def find_submission(path: str, ignored: Collection[str] = ()) -> Submission:

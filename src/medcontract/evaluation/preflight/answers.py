@@ -18,7 +18,6 @@ from medcontract.scoring.pairing import Pair
 from medcontract.validation.parts import Part
 
 _EXAMPLES = 3
-_COVERAGE = ("MC302", "MC303")
 _SIMILAR = {
     "MC303": "see MC502: only the spelling of the id differs",
     "MC302": "see MC502: it may be answered under an id with another spelling",
@@ -135,19 +134,18 @@ def coverage_check(session: Session) -> Check:
     detail += f", {plural(unknown, 'record')} with other ids" if unknown else ""
     if unknown and not any(marks for pairing in pairings for marks in pairing.marks_by_run.values()):
         detail += "; none of the ids is expected: check how they are written, and that this is the right list"
-    problems, found = session.problems_in(session.submissions, lambda code: code in _COVERAGE)
+    problems, found = session.problems_in(session.submissions, lambda code: code in _SIMILAR)
     near, all_similar = _near_ids(session)
-    if near and all_similar:
-        problems = tuple(replace(each, hint=_SIMILAR[each.code]) if _is_general(each) else each for each in problems)
+    if near and all_similar:  # hints of rules, not those about a single id
+        of_rule = ("check ", "write ")
+        problems = tuple(
+            replace(each, hint=_SIMILAR[each.code]) if (each.hint or "").startswith(of_rule) else each
+            for each in problems
+        )
     return replace(
         check, status="failed" if missing or unknown or not expected else "passed", detail=detail,
         problems=(*near, *problems), _found=found + len(near),
     )  # fmt: skip
-
-
-def _is_general(problem: FileProblem) -> bool:
-    """Check whether the hint is the one of the rule, not one about this id."""
-    return problem.code in _SIMILAR and (problem.hint or "").startswith(("check ", "write "))
 
 
 def _near_ids(session: Session) -> tuple[list[FileProblem], bool]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
-from medcontract.evaluation.files import Files, GivenFile, gather
-from medcontract.evaluation.headers import HeaderOverrides, header_fields, set_options
+from medcontract.evaluation.files import Files, GivenFile, GivenFiles, gather
+from medcontract.evaluation.headers import header_fields, set_options
 from medcontract.evaluation.loading import no_submission
-from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.preflight.answers import (
     answers_check,
     coverage_check,
@@ -26,19 +24,21 @@ from medcontract.evaluation.preflight.session import Session, in_files
 from medcontract.evaluation.remarks import error, warning
 from medcontract.evaluation.score import (
     Scored,
+    environment,
     protocol_for,
     score_result,
     score_selected,
     teams_of,
     track_of,
 )
-from medcontract.evaluation.selection import SkippedFile, describe_unused, select_files
+from medcontract.evaluation.selection import describe_unused, select_files
 from medcontract.evaluation.settings import Settings
 from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth, shorten
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, Score, in_file
 from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.scorer import Limit, Scorer
+from medcontract.scoring.scorer_checks import checked
 from medcontract.scoring.track import Track
 from medcontract.validation.parts import Part, base_name
 from medcontract.validation.referenced_files import ReferencedFiles
@@ -49,28 +49,16 @@ _NOT_BETWEEN_FILES = ("MC302", "MC303")
 
 
 @report_plugin_errors()
-def preflight(
-    given: Sequence[GivenFile],
-    *,
-    found: Mapping[str, str] = MappingProxyType({}),
-    skipped: Sequence[SkippedFile] = (),
-    images: ReferencedFiles | None = None,
-    settings: Settings,
-    parameters: Sequence[tuple[str, str]] = (),
-    header: Mapping[str, str] | None = None,
-) -> Preflight:
-    """Run every check that the files allow. `found`: files that were found in a folder, not named in the call.
-
-    `skipped`: other files in these folders. Raises `CallError` if the files do not belong together.
-    """
-    files = gather(given, settings, lenient=found)
-    files.skipped = skipped
+def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | None = None) -> Preflight:
+    """Run every check that the files allow. Raises `CallError` if they do not belong together."""
+    files = gather(given.files, settings, given.found)
+    files.skipped = given.skipped
     if not files.groups and files.unread:
         return Preflight.of((_files_check(files),))
     track = track_of(files)
-    select_files(track, files, found, settings)
-    scorer = track.scorer(protocol_for(track, parameters, settings), settings.scoring, files.groups)
-    session = Session(files, track, scorer, settings, header)
+    select_files(track, files, given.found, settings)
+    scorer = track.scorer(protocol_for(track, settings), settings.scoring, files.groups)
+    session = Session(files, track, scorer, settings)
     if images is not None and track.linked_files.images is None:
         raise CallError(f"images can be checked only for {' or '.join(images.contracts())}, not for {track.id}")
     about_images = list(image_checks(session, images))
@@ -80,9 +68,9 @@ def preflight(
     checks += [_cross_file_check(session), answers_check(session), coverage_check(session), _gate_check(session)]
     checks += labels_check(session)
     reported = {problem.code for check in checks for problem in check.problems}
-    scored, score, check = _score_check(session, HeaderOverrides(header), reported)
+    scored, score, check = _score_check(session, reported)
     checks += _track_checks(session, scored)
-    checks += named_file_checks(session, found)
+    checks += named_file_checks(session, given.found)
     return replace(Preflight.of((*checks, check), score), _contracts=tuple(files.groups))
 
 
@@ -176,7 +164,7 @@ def _protocol_check(session: Session) -> Iterator[Check]:
     if frozen is None:
         return
     reasons = frozen.reasons(session.scorer.protocol, session.truth.content if session.has_truth else None)
-    detail = (*(reasons or (f"fingerprint {frozen.fingerprint}",)), *frozen.warnings())
+    detail = (*(reasons or (f"fingerprint {frozen.fingerprint}",)), *frozen.warnings(environment()))
     yield Check(
         id="protocol", title="The protocol is the frozen one", status="failed" if reasons else "passed",
         detail="; ".join(detail),
@@ -237,9 +225,7 @@ def _gate_check(session: Session) -> Check:
     return replace(check, status="failed", detail=below_the_gate(gate, run), problems=(found,))
 
 
-def _score_check(
-    session: Session, given: HeaderOverrides, reported: Collection[str]
-) -> tuple[Scored | None, Score | None, Check]:
+def _score_check(session: Session, reported: Collection[str]) -> tuple[Scored | None, Score | None, Check]:
     """Score the submission. Remarks with codes that other checks `reported` are not repeated."""
     check = Check(id="score", title="The submission can be scored", status="skipped")
     files = session.files
@@ -248,7 +234,7 @@ def _score_check(
     if not session.submissions:
         return None, None, replace(check, detail="needs a submission")
     try:
-        scored = session.score() if session.has_truth else _score_by_itself(session, given)
+        scored = session.score() if session.has_truth else _score_by_itself(session)
     except (WrongWeights, BrokenPlugin):
         raise
     except CallError as error:
@@ -259,13 +245,13 @@ def _score_check(
     return scored, score, replace(check, status=status, detail=_outcome(score), problems=problems, _found=len(problems))
 
 
-def _score_by_itself(session: Session, given: HeaderOverrides) -> Scored:
+def _score_by_itself(session: Session) -> Scored:
     """Score a submission that is its own truth. It was read against a list of expected ids, so it is read again."""
     files, settings = session.files, session.settings
     again: list[GivenFile] = [(part.source, part.contract.id) for part in files.parts()]
     again += [(files.unread_sources[report.path], None) for report in files.unread]
     refused = [report.path for report in files.unread if report.wrong_call]
-    scored = score_selected(session.track, session.scorer, gather(again, settings, refused), settings, given)
+    scored = score_selected(session.track, session.scorer, gather(again, settings, refused), settings)
     scored.verdict.warnings += session.selection_notes
     return scored
 
@@ -287,7 +273,7 @@ def _track_checks(session: Session, scored: Scored | None) -> Iterator[Check]:
     """Check the limits of the track, such as time, memory, CPU and size, and its gates."""
     result = scored.verdict.result if scored else None
     limits = session.scorer.limits(session.pairings, session.documents, result)
-    for limit in checked(session.track, session.scorer, limits, Limit):
+    for limit in checked(session.track, limits, Limit):
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts: list[Part] = session.files.groups.get(limit.contract, [])

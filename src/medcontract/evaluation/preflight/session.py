@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from medcontract.evaluation.files import Files, read, report_progress
 from medcontract.evaluation.headers import HeaderOverrides
-from medcontract.evaluation.loading import Truth, read_collection, read_truth
-from medcontract.evaluation.plugin_checks import checked
+from medcontract.evaluation.loading import Truth, read_collection, read_submission, read_truth
 from medcontract.evaluation.remarks import LabelTally
-from medcontract.evaluation.score import Scored, read_files, score_readings
+from medcontract.evaluation.score import Scored, score_readings
 from medcontract.evaluation.settings import Settings
 from medcontract.problems import Finding, reveals_truth
 from medcontract.results.score import FileProblem, in_file
@@ -21,6 +20,7 @@ from medcontract.scoring.expected import AnyId, Expected, read_field
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair
 from medcontract.scoring.scorer import Remark, Scorer
+from medcontract.scoring.scorer_checks import checked
 from medcontract.scoring.track import ExpectedIds, Track
 from medcontract.validation.parts import Part
 
@@ -37,9 +37,7 @@ class _Probed(NamedTuple):
 class Session:
     """The files of one call, read once, and what the checks need."""
 
-    def __init__(
-        self, files: Files, track: Track, scorer: Scorer, settings: Settings, header: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, files: Files, track: Track, scorer: Scorer, settings: Settings) -> None:
         self.files = files
         self.settings = settings
         self.participant = settings.participant
@@ -47,14 +45,14 @@ class Session:
         self.scorer = scorer
         self.selection_notes = tuple(files.notes)
         """Notes about files that were ignored before reading."""
-        given = HeaderOverrides(header)
+        given = HeaderOverrides(settings.header)
         report_progress(settings.progress, [part for part in files.parts() if self._is_input(part)])
         self.tallies: list[LabelTally] = []
         """The predicted labels, for each vocabulary of the track."""
         self.truth = self._read_truth_or_ids(given)
         """The files with the expected ids are its parts: a truth or a list of cases."""
         self.has_truth = bool(self.truth.content)
-        self.readings = read_files(self.truth, files, settings, given)
+        self.readings = read_submission(self.truth, files, settings, given)
         self.readings.set_fields(given)
         self.documents, self.headers = self.readings.documents, self.readings.headers
         self.submissions = self.readings.submissions()
@@ -62,7 +60,7 @@ class Session:
         self.pairings = {
             name: pairing.changed(lambda probed: probed.probe) for name, pairing in self.readings.pairings.items()
         }
-        self.remarks = tuple(checked(track, scorer, scorer.remarks(self.pairings, self.documents), Remark))
+        self.remarks = tuple(checked(track, scorer.remarks(self.pairings, self.documents), Remark))
         """What looks like a mistake to the track."""
         for parts in files.groups.values():
             if not parts[0].validator and self._is_input(parts[0]):
@@ -84,7 +82,7 @@ class Session:
                     tally.expect(truth.expected[tally.pair.truth].items)
             return truth
         pairs = tuple(self._with_probe(pair, scored=False) for pair in scorer.pairs)
-        truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={}, pairs=pairs)
+        truth = Truth(track=track, scorer=scorer, pairs=pairs)
         lists: dict[str, list[Expected[Any]]] = {}
         for pair in scorer.pairs:
             truth.expected[pair.truth] = AnyId(pair.key)
@@ -108,7 +106,7 @@ class Session:
 
         def measure(item: Any, record: Any) -> Any:
             for tally in own:
-                tally.add(record)
+                tally.count(tally.vocabulary.predicted(record))
             mark = pair.measure(item, record) if scored else None
             return mark if type(mark) is Unscored else _Probed(self.scorer.probe(record), mark)
 
