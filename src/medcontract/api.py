@@ -739,11 +739,10 @@ def list_protocols() -> ProtocolList:
 def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
     """The protocol of a track: its parameters with their sources, and the formulas in words."""
     from medcontract.evaluation.protocols import document
-    from medcontract.evaluation.score import changed_protocol
     from medcontract.scoring import tracks
 
     found = tracks.track(track)
-    return document(found, changed_protocol(found, arguments.changes(parameters)))
+    return document(found, tracks.changed_protocol(found, arguments.changes(parameters)))
 
 
 def freeze_protocol(

@@ -192,13 +192,6 @@ def cached_report(
     return report
 
 
-class _Known(Struct):
-    """A submission whose score can be kept."""
-
-    key: str
-    files: tuple[FileContent, ...]
-
-
 def cached_scores(
     cache: ResultCache, contest: Contest, submissions: Sequence[Submission], jobs: int | None
 ) -> Iterator[Scored]:
@@ -207,28 +200,28 @@ def cached_scores(
     from medcontract.evaluation.score import Scored
 
     known = list(_known(contest, submissions))
-    missing = [s for s, each in zip(submissions, known, strict=True) if each is None or not cache.has(each.key)]
+    missing = [s for s, (key, _) in zip(submissions, known, strict=True) if not key or not cache.has(key)]
     waiting = {id(each) for each in missing}
     computed = scores(contest, missing, jobs)
-    for submission, each in zip(submissions, known, strict=True):
-        if each is not None and id(submission) not in waiting:
-            found = cache.get(each.key)
+    for submission, (key, files) in zip(submissions, known, strict=True):
+        if id(submission) not in waiting:
+            found = cache.get(key)
             if isinstance(found, Scored):
                 yield found
                 continue
             outcome = contest.score(submission)  # what was kept is damaged
         else:
             outcome = next(computed)
-        if each is not None and not outcome.failure and all(file.unchanged for file in each.files):
+        if key and not outcome.failure and all(file.unchanged for file in files):
             tally = outcome.tally
             if tally is not None and contest.track.ranking.protocol is None:  # the sum is not needed any more
                 tally = replace(tally, data=None, context=None)
-            cache.put(each.key, "leaderboard", replace(outcome, tally=tally))
+            cache.put(key, "leaderboard", replace(outcome, tally=tally))
         yield outcome
 
 
-def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[_Known | None]:
-    """Return the key of each submission; None if its score cannot be kept."""
+def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[tuple[str, Sequence[FileContent]]]:
+    """Return the key and the files of each submission; no key if its score cannot be kept."""
     job = contest.job
     settings = job.settings._replace(progress=None, jobs=1, pool=None)
     truth = [(part.contract.id, part.name, part.source.sha256()) for part in contest.parts]
@@ -244,6 +237,6 @@ def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[_Kno
                 None if submission.measured is None else [(base_name(file.path), file.sha256) for file in measured],
             )  # fmt: skip
         except Uncacheable:
-            yield None
+            yield "", ()
         else:
-            yield _Known(key, (*(file for file, _ in files), *measured))
+            yield key, (*(file for file, _ in files), *measured)

@@ -118,8 +118,6 @@ class Contest:
             if value != default:
                 yield f"{name} is {value} in the frozen protocol; without one it is {default} in a ranking"
 
-    # Scorers: one for all submissions, unless some have other kinds of files.
-
     def final_scorer(self, valid: Sequence[Tally]) -> Scorer:
         """Return the scorer for the protocol that results from all valid submissions."""
         if self.track.ranking.protocol is None:
@@ -130,7 +128,10 @@ class Contest:
         return self.track.scorer(protocol, self.scorer.options, self.truth.expected)
 
     def _scorer_for(self, files: Files) -> Scorer:
-        """Return the scorer for a submission. Raises `CallError` if its files do not form one."""
+        """Return the scorer for a submission: one for all of them, unless some have other kinds of files.
+
+        Raises `CallError` if its files do not form a submission.
+        """
         given = {name for name in self.track.roles.submissions if name in files.groups}
         if given <= {pair.submission for pair in self.scorer.pairs}:
             return self.scorer
@@ -138,8 +139,6 @@ class Contest:
         if contracts not in self._scorers:
             self._scorers[contracts] = self.track.scorer(self.scorer.protocol, self.scorer.options, contracts)
         return self._scorers[contracts]
-
-    # Scores of submissions.
 
     def score(self, submission: Submission) -> Scored:
         """Score a submission, or say why there is no score. An unexpected exception does not fail the ranking."""

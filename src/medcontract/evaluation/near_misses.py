@@ -14,21 +14,22 @@ from medcontract.problems import plural
 from medcontract.scoring.pairing import Pairing
 
 _EXAMPLES = 3
-
+_MOST_SAMPLES = 3
+_MOST_AFFIXES = 50
+_LONGEST = 100
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+_SPACE = re.compile(r"[^\S\n]+")
+_AROUND = re.compile(r"^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
+_SEPARATOR = re.compile(r"(?:[-_.]|[^\S\n])+")
+_IGNORED = dict.fromkeys(map(ord, "-_.0 \t\r\f\v"))
+_AFFIXES = ("a prefix", "a suffix")
+_Steps = Mapping[str, Callable[[str], str]]
 
 
 def _without_accents(text: str) -> str:
     if text.isascii():
         return text
     return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-
-
-_Steps = Mapping[str, Callable[[str], str]]
-
-_SPACE = re.compile(r"[^\S\n]+")
-_AROUND = re.compile(r"^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
-_SEPARATOR = re.compile(r"(?:[-_.]|[^\S\n])+")
 
 
 def _steps(name: str, step: Callable[[str], str]) -> _Steps:
@@ -45,20 +46,15 @@ _STEPS = _steps("whitespace", lambda text: _SPACE.sub("", text))
 _WITH_SEPARATORS = _steps("separators", lambda text: _SEPARATOR.sub("-", _AROUND.sub("", text)))
 """The same for ids that also differ in separators, such as `case_1` and `CASE-1`."""
 
-_AFFIXES = ("a prefix", "a suffix")
-
 
 def folded(key: Any, but: str = "", steps: _Steps = _STEPS) -> Any:
-    """The id or label without these differences, except one (`but`)."""
+    """Return the id or label without these differences, except one (`but`)."""
     if isinstance(key, tuple):
         return tuple(folded(part, but, steps) for part in key)
     key = key.replace("\n", " ")
     for name, step in steps.items():
         key = key if name == but else step(key)
     return key
-
-
-_IGNORED = dict.fromkeys(map(ord, "-_.0 \t\r\f\v"))
 
 
 def _signatures(keys: Sequence[Any]) -> list[Any]:
@@ -95,11 +91,6 @@ def near_pairs(unknown: Iterable[Any], known: Collection[Any]) -> list[tuple[Any
     if not found and len(left) > 1:
         pairs |= _with_affixes(left, keys, signatures)
     return [(key, pairs[key]) for key in unknown if key in pairs]
-
-
-_MOST_SAMPLES = 3
-_MOST_AFFIXES = 50
-_LONGEST = 100
 
 
 def _with_affixes(unknown: Sequence[str], keys: Sequence[str], signatures: Sequence[str]) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from medcontract.errors import CallError, InvalidData, MedcontractError, report_plugin_errors
 from medcontract.evaluation.files import GivenFile, gather
 from medcontract.evaluation.loading import read_truth
-from medcontract.evaluation.score import changed_protocol, environment, protocol_for, track_of, versions
+from medcontract.evaluation.score import environment, protocol_for, track_of, versions
 from medcontract.evaluation.settings import Settings
 from medcontract.results import reference
 from medcontract.scoring import tracks
@@ -43,40 +43,37 @@ def document(track: Track, protocol: Protocol) -> reference.Protocol:
 def freeze(
     track: Track,
     changes: Sequence[tuple[str, str]],
-    truth: Sequence[GivenFile],
+    given: Sequence[GivenFile],
     settings: Settings,
     note: str | None = None,
 ) -> reference.Protocol:
     """Freeze a protocol with everything that must stay the same. Raises `MedcontractError` for a truth with errors."""
     if note is not None and not note.strip():
         raise CallError("the note is blank", "say why the protocol is frozen, or remove --note")
-    protocol = changed_protocol(track, changes, settings.scoring)
-    contents = tuple(_contents(track, protocol, truth, settings)) if truth else ()
+    protocol = tracks.changed_protocol(track, changes, settings.scoring)
+    files, content = gather(given, settings, role="truth"), dict[str, str]()
+    if files.unread:
+        raise InvalidData(files.unread[0])
+    if given:
+        found = track_of(files)
+        if found.id != track.id:
+            raise CallError(f"the truth is of the track {found.id}, not of {track.id}")
+        truth = read_truth(track, track.scorer(protocol, settings.scoring, files.groups), files)
+        if truth.reasons:
+            raise MedcontractError(f"{'; '.join(truth.reasons)}: the protocol cannot be frozen with it")
+        content = truth.content
+    records = {name: sum(part.report.records or 0 for part in files.groups[name]) for name in content}
     return replace(
         document(track, protocol),
-        pinned_sha256=pinned_sha256(protocol.fingerprint, {each.contract: each.content_sha256 for each in contents}),
+        pinned_sha256=pinned_sha256(protocol.fingerprint, content),
         versions=protocol.versions,
-        truth=contents,
+        truth=tuple(
+            reference.FrozenTruth(contract=name, content_sha256=content[name], records=records[name])
+            for name in sorted(content)
+        ),
         note=note,
         **versions(),
     )
-
-
-def _contents(
-    track: Track, protocol: Protocol, given: Sequence[GivenFile], settings: Settings
-) -> Iterator[reference.FrozenTruth]:
-    files = gather(given, settings, role="truth")
-    if files.unread:
-        raise InvalidData(files.unread[0])
-    found = track_of(files)
-    if found.id != track.id:
-        raise CallError(f"the truth is of the track {found.id}, not of {track.id}")
-    truth = read_truth(track, track.scorer(protocol, settings.scoring, files.groups), files)
-    if truth.reasons:
-        raise MedcontractError(f"{'; '.join(truth.reasons)}: the protocol cannot be frozen with it")
-    for contract, content in sorted(truth.content.items()):
-        records = sum(part.report.records or 0 for part in files.groups[contract])
-        yield reference.FrozenTruth(contract=contract, content_sha256=content, records=records)
 
 
 def check(frozen: FrozenProtocol, settings: Settings) -> reference.ProtocolCheck:

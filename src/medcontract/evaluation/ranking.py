@@ -52,15 +52,10 @@ def leaderboard(
 
             store = stack.enter_context(tempfile.TemporaryFile(prefix="medcontract-"))
         scored = _all_scores(contest, submissions, settings, store, cache)
-        competing = [
-            (submission.name, each.tally)
-            for submission, each in zip(submissions, scored, strict=True)
-            if each.verdict.valid and each.tally
-        ]
+        named = [(submission.name, each) for submission, each in zip(submissions, scored, strict=True)]
+        competing = [(name, each.tally) for name, each in named if each.verdict.valid and each.tally]
         scorer = contest.final_scorer([tally for _, tally in competing])
-        candidates = [
-            _candidate(submission, each, contest, scorer) for submission, each in zip(submissions, scored, strict=True)
-        ]
+        candidates = [_candidate(name, each, contest, scorer) for name, each in named]
         board = _board(contest, candidates, scorer, competing, found.notes)
         if feedback and store:
             store.seek(0)
@@ -135,7 +130,7 @@ class _Candidate(Struct, kw_only=True):
         return self.scored.team or self.name, self.name, [each.sha256 for each in self.scored.inputs]
 
 
-def _candidate(submission: Submission, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
+def _candidate(name: str, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
     track = contest.track
     try:
         verdict = _final_verdict(scored, scorer)
@@ -143,15 +138,15 @@ def _candidate(submission: Submission, scored: Scored, contest: Contest, scorer:
         if verdict is not scored.verdict:
             result = for_participants(track, result, rounded_or_none(verdict.headline))
         known = {figure.name for figure in track.figures}
-        figures = {name: value for name, value in result.items() if name in known}
+        figures = {figure: value for figure, value in result.items() if figure in known}
         if track.comparison.figures and verdict.result is not None:
             figures = dict(track.comparison.figures(result))
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # like in `Contest.score`
-        return _candidate(submission, contest.refused(unexpected(error)), contest, scorer)
+        return _candidate(name, contest.refused(unexpected(error)), contest, scorer)
     own = tuple(file for file in scored.inputs if file.content_sha256 is None)
-    return _Candidate(name=submission.name, scored=replace(scored, inputs=own), verdict=verdict, figures=figures)
+    return _Candidate(name=name, scored=replace(scored, inputs=own), verdict=verdict, figures=figures)
 
 
 def _board(

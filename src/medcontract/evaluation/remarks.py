@@ -62,11 +62,6 @@ class LabelTally:
                 self.unknown[label] = None
 
 
-def text_of(problem: Problem) -> str:
-    """Return the problem as a warning of a score."""
-    return f"{problem.code} {problem.message}" + (f": {problem.hint}" if problem.hint else "")
-
-
 def as_problem(remark: Remark) -> Problem:
     return Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint)
 

@@ -25,7 +25,7 @@ from medcontract.evaluation.headers import (
 )
 from medcontract.evaluation.loading import Readings, Truth, no_submission, no_truth, read_submission, read_truth
 from medcontract.evaluation.near_misses import near_misses
-from medcontract.evaluation.remarks import as_problem, on_answers, on_headline, text_of
+from medcontract.evaluation.remarks import as_problem, on_answers, on_headline
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
 from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.parallel.versions import result_versions
@@ -49,15 +49,8 @@ from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
-from medcontract.scoring.scorer import NO_OPTIONS, Answers, Notes, Scorer, ScoringOptions, Tally
-from medcontract.scoring.scorer_checks import (
-    all_are,
-    check_result,
-    for_participants,
-    notes_of,
-    tally_of,
-    verdict_of,
-)
+from medcontract.scoring.scorer import Answers, Notes, Scorer, Tally
+from medcontract.scoring.scorer_checks import all_are, check_result, for_participants, notes_of, tally_of, verdict_of
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.parts import Part, base_name
 
@@ -187,7 +180,7 @@ def track_of(files: Files) -> Track:
 
 def protocol_for(track: Track, settings: Settings, ranking: bool = False) -> Protocol:
     """Return the protocol that the caller wants: frozen, or with changed parameters. Raises `CallError`."""
-    return changed_protocol(track, changes_for(track, settings, ranking), settings.scoring)
+    return tracks.changed_protocol(track, changes_for(track, settings, ranking), settings.scoring)
 
 
 def changes_for(track: Track, settings: Settings, ranking: bool = False) -> list[tuple[str, str]]:
@@ -197,32 +190,6 @@ def changes_for(track: Track, settings: Settings, ranking: bool = False) -> list
     defaults = track.ranking.parameters if ranking else {}
     given = dict(settings.parameters)
     return [*((name, value) for name, value in defaults.items() if name not in given), *settings.parameters]
-
-
-@report_plugin_errors()
-def changed_protocol(
-    track: Track, parameters: Sequence[tuple[str, str]], options: ScoringOptions = NO_OPTIONS
-) -> Protocol:
-    """Return the protocol with the caller's changes. Raises `CallError`."""
-    own = {option.name for option in track.options}
-    for name in options.options:
-        if name not in own:
-            raise _option_of_another_track(name, track)
-    if options.breakdown and not track.scorer.explains:
-        those = " and ".join(each.id for each in tracks.every() if each.scorer.explains)
-        raise CallError(f"--breakdown is an option of the tracks {those}, not of {track.id}")
-    protocol = track.protocol
-    for name, value in parameters:
-        if name not in protocol.values and name in tracks.options():
-            raise _option_of_another_track(name, track)
-        protocol = protocol.changed(name, value)
-    return track.completed(protocol, options)
-
-
-def _option_of_another_track(name: str, track: Track) -> CallError:
-    owner, option = tracks.options()[name]
-    message = f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}"
-    return CallError(message, f"see the parameters: medcontract protocol show {track.id}" if option.parameter else None)
 
 
 @report_plugin_errors()
@@ -306,7 +273,10 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     reasons += readings.reasons
     tally, notes = None, Notes()
     if reasons:
-        verdict = Verdict(valid=False, processing=_nothing_processed(readings), reasons=tuple(reasons))
+        verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
+        expected = sum(each.total for each in truth.expected.values())
+        if expected and not truth.reasons and not readings.submissions():  # nothing is processed
+            verdict.processing = processing_gate.Processing(expected, 0, scorer.protocol["min_processed"])
     else:
         verdict, tally, notes = _verdict(readings)
     used = used_contracts(track.roles, scorer)
@@ -338,7 +308,8 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         *(as_problem(remark) for remark in notes.remarks if not (participant and remark.reveals_truth)),
         *on_headline(track, verdict),
     )
-    verdict.warnings += tuple(map(text_of, scored.remarks))
+    for each in scored.remarks:
+        verdict.warnings += (f"{each.code} {each.message}" + (f": {each.hint}" if each.hint else ""),)
     scored.hints = (*hints, *(f"{each.message}: {each._value}" for each in scored.remarks if each._value))
     return scored
 
@@ -366,15 +337,6 @@ def _verdict(readings: Readings) -> tuple[Verdict, Tally | None, Notes]:
         else:
             require_fields(track, answers.headers.values())
     return verdict, tally, notes
-
-
-def _nothing_processed(readings: Readings) -> processing_gate.Processing | None:
-    """Return the gate for a submission that cannot be read: nothing is processed."""
-    truth = readings.truth
-    expected = sum(each.total for each in truth.expected.values())
-    if truth.reasons or readings.submissions() or not expected:
-        return None
-    return processing_gate.Processing(expected, 0, truth.scorer.protocol["min_processed"])
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:

@@ -218,10 +218,9 @@ def select_files(track: Track, files: Files, found: Mapping[str, str], settings:
     if truths and folders.origin(truths[0]) != _CALLER and len(folders.of(truths)) > 1:
         raise CallError("more than one folder contains a truth", "pass the path of the truth")
     folders = folders._replace(with_truth=folders.of(truths))
-    _note_if_from_submission(truths, files, folders)
     by_option = {option.stands_for for option in track.options if option.name in settings.scoring.options}
     for name in dict.fromkeys((*roles.auxiliaries(), *roles.id_lists)):
-        _note_if_from_submission(_select((name,), files, folders, name in by_option), files, folders)
+        _select((name,), files, folders, name in by_option)
     files.groups = {name: parts for name, parts in files.groups.items() if parts}
     inside = [path for path, folder in found.items() if folder in folders.of_submissions]
     files.ignore_broken(inside, roles.submissions)
@@ -240,15 +239,11 @@ def _select(kind: Iterable[str], files: Files, folders: _Folders, by_option: boo
         if folders.origin(part) > best:
             files.groups[part.contract.id].remove(part)
             files.notes.append(f"{part.name} ({part.contract.id}) in {where}")
-    return [part for part in parts if folders.origin(part) <= best]
-
-
-def _note_if_from_submission(parts: Iterable[Part], files: Files, folders: _Folders) -> None:
-    files.notes += [
-        f"{part.name} ({part.contract.id}) comes from the submission: the organizer does not provide one"
-        for part in parts
-        if folders.origin(part) > _ORGANIZER and not folders.alone
-    ]
+    kept = [part for part in parts if folders.origin(part) <= best]
+    if best > _ORGANIZER and not folders.alone:
+        why = "comes from the submission: the organizer does not provide one"
+        files.notes += [f"{part.name} ({part.contract.id}) {why}" for part in kept]
+    return kept
 
 
 def _hide_organizers_files(roles: Roles, files: Files, found: Mapping[str, str]) -> None:

@@ -175,7 +175,14 @@ def _filled(
     required = [name for name in contract.schema["properties"] if name in contract.header_required]
     lacking = tuple(name for name in required if name != contract.list_key)
     if container == CSV.name:
-        text = _csv(contract, records)
+        import csv
+        import io
+
+        columns = [column for column in contract.columns if column.path[0] in records[0]]
+        rows_of_text = [[record[str(column.path[0])] for column in columns] for record in records]
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([[column.name for column in columns], *rows_of_text])
+        text = stream.getvalue()
     elif container == JSONL.name:
         text = "".join(f"{line}\n" for line in lines)
     else:
@@ -189,16 +196,3 @@ def _filled(
         source = Source(text.encode(), f"template.{container}")
         is_valid = validate_source(source, contract.id, ProblemCollector(0)).ok
     return Template(text, lacking, is_valid)
-
-
-def _csv(contract: CompiledContract, records: Sequence[Mapping[str, Any]]) -> str:
-    import csv
-    import io
-
-    columns = [column for column in contract.columns if column.path[0] in records[0]]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(column.name for column in columns)
-    for record in records:
-        writer.writerow(record[str(column.path[0])] for column in columns)
-    return stream.getvalue()

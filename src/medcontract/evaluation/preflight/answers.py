@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -171,12 +171,3 @@ def _near_ids(session: Session) -> tuple[list[FileProblem], bool]:
             pairs = "; ".join(f"{shown_key(mine)}, expected {shown_key(true)}" for mine, true in near[:_EXAMPLES])
             found.append(in_files(parts, warning("MC502", message, "write the ids as in the list or the truth", pairs)))
     return found, all_similar
-
-
-def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:
-    """Return what the track finds suspicious in files of one contract."""
-    return tuple(
-        in_files(parts, as_problem(remark))
-        for remark in session.remarks
-        if remark.contract == parts[0].contract.id and remark.code != "MC403"  # that is for `answers_check`
-    )

@@ -15,13 +15,12 @@ from medcontract.evaluation.preflight.answers import (
     answers_check,
     coverage_check,
     labels_check,
-    remarks_on,
     unreadable,
     without_expected_ids,
 )
-from medcontract.evaluation.preflight.linked_files import image_checks, named_file_checks
+from medcontract.evaluation.preflight.linked_files import image_checks, named_file_check
 from medcontract.evaluation.preflight.session import Session, in_files
-from medcontract.evaluation.remarks import error, warning
+from medcontract.evaluation.remarks import as_problem, error, warning
 from medcontract.evaluation.score import (
     Scored,
     environment,
@@ -70,7 +69,7 @@ def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | N
     reported = {problem.code for check in checks for problem in check.problems}
     scored, score, check = _score_check(session, reported)
     checks += _track_checks(session, scored)
-    checks += named_file_checks(session, given.found)
+    checks += [named_file_check(each, session, given.found) for each in track.linked_files.named]
     return replace(Preflight.of((*checks, check), score), _contracts=tuple(files.groups))
 
 
@@ -111,16 +110,20 @@ def _contract_checks(session: Session) -> Iterator[Check]:
     for contract_id, parts in sorted(session.files.groups.items()):
         if not parts[0].validator:
             continue
-        remarks = remarks_on(session, parts)
+        remarks = tuple(  # those on missing answers are for `answers_check`
+            in_files(parts, as_problem(remark))
+            for remark in session.remarks
+            if remark.contract == contract_id and remark.code != "MC403"
+        )
         errors, warnings = (
-            sum(part.collector.count(severity, _of_the_file) for part in parts)
+            sum(part.collector.count(severity, lambda code: not is_cross_file(code)) for part in parts)
             + sum(remark.severity == severity for remark in remarks)
             for severity in ("error", "warning")
         )
         records = sum((part.validator.records if part.validator else 0) or 0 for part in parts)
         counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
         counted += [plural(records, "record")] * (parts[0].contract.kind == "collection")
-        problems, found = session.problems_in(parts, _of_the_file)
+        problems, found = session.problems_in(parts, lambda code: not is_cross_file(code))
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         yield Check(
             id=contract_id,
@@ -130,10 +133,6 @@ def _contract_checks(session: Session) -> Iterator[Check]:
             problems=() if hidden else (*problems, *remarks),
             _found=0 if hidden else found + len(remarks),
         )
-
-
-def _of_the_file(code: str) -> bool:
-    return not is_cross_file(code)
 
 
 def _header_check(session: Session) -> Iterator[Check]:

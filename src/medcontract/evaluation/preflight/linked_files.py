@@ -78,13 +78,8 @@ def image_checks(session: Session, images: ReferencedFiles | None) -> Iterator[C
     )
 
 
-def named_file_checks(session: Session, found: Mapping[str, str]) -> Iterator[Check]:
-    """Check the files that documents of the submission refer to, such as a model."""
-    for wanted in session.track.linked_files.named:
-        yield _named_file_check(wanted, session, found)
-
-
-def _named_file_check(wanted: NamedFile, session: Session, found: Mapping[str, str]) -> Check:
+def named_file_check(wanted: NamedFile, session: Session, found: Mapping[str, str]) -> Check:
+    """Check a file that a document of the submission refers to, such as a model."""
     check = Check(id=wanted.field.replace("_", "-"), title=wanted.title, status="skipped")
     document = session.documents.get(wanted.contract)
     if document is None:
