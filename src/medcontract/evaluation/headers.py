@@ -26,22 +26,17 @@ def header_fields(contract: CompiledContract) -> frozenset[str]:
 def header_of(parts: Sequence[Part]) -> Header:
     """Return the header of the parts. Raises `CallError` if they differ: then they are not one collection."""
     fields = sorted(header_fields(parts[0].contract))
-    known: Header | None = None
-    first = parts[0]
-    for part in parts:
-        header = part.validator.header if part.validator else None
-        if header is None:
-            continue
-        mine = {name: getattr(header, name, None) for name in fields}
-        if known is None:
-            known, first = mine, part
-        elif mine != known:
-            field = next(name for name in fields if mine[name] != known[name])
+    found = [(part, part.validator.header) for part in parts if part.validator and part.validator.header is not None]
+    headers = [(part, {name: getattr(header, name, None) for name in fields}) for part, header in found]
+    first, known = headers[0] if headers else (None, dict.fromkeys(fields))
+    for part, header in headers:
+        if first and header != known:
+            field = next(name for name in fields if header[name] != known[name])
             raise CallError(
                 f"'{field}' differs between two files of {part.contract.id}: {first.name}, {part.name}",
                 "the parts of a collection must have equal headers; pass the files of one team or model only",
             )
-    return known if known is not None else dict.fromkeys(fields)
+    return known
 
 
 class HeaderOverrides:

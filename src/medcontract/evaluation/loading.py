@@ -45,20 +45,19 @@ def _missing(what: str, wanted: Sequence[str], separator: str, files: Files) -> 
     return CallError(f"there is no {what} among these files", f"expected a file of {separator.join(wanted)}; {found}")
 
 
-class InvalidIds:
+class InvalidIds(Struct):
     """The ids of the invalid records of a file. They exist, so that a reference to one of them is not wrong."""
 
-    def __init__(self, field: str) -> None:
-        self._field = field
-        self.ids: set[str] = set()
-        self.identified = 0
-        """The number of records whose id is known, valid or not."""
-        self.complete = True
-        """Whether the ids of all records are known."""
+    field: str
+    ids: set[str] = set()
+    identified: int = 0
+    """The number of records whose id is known, valid or not."""
+    complete: bool = True
+    """Whether the ids of all records are known."""
 
     def add(self, parsed: Any) -> None:
         """Add an invalid record."""
-        value = read_field(parsed, self._field) if self._field else None
+        value = read_field(parsed, self.field) if self.field else None
         if isinstance(value, str):
             self.ids.add(value)
             self.identified += 1
@@ -184,37 +183,30 @@ def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -
     return reasons
 
 
-class _AuxiliarySink:
+class _AuxiliarySink(Struct):
     """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
 
-    def __init__(
-        self,
-        keep: Callable[[Any], Any] | None,
-        invalid: InvalidIds,
-        checks: Sequence[RecordCheck],
-        id_sinks: Sequence[Expected[Any]],
-    ) -> None:
-        self.keep = keep
-        self._invalid = invalid
-        self._checks = checks
-        self._id_sinks = id_sinks
-        self.kept: list[Any] = []
+    keep: Callable[[Any], Any] | None
+    invalid: InvalidIds
+    checks: Sequence[RecordCheck]
+    id_sinks: Sequence[Expected[Any]]
+    kept: list[Any] = []
 
     def begin(self) -> None:
         """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
-        self._invalid.identified += len(rows)
+        self.invalid.identified += len(rows)
         if self.keep:
             self.kept += map(self.keep, rows)
-        for sink in self._id_sinks:
+        for sink in self.id_sinks:
             sink.take(records)
-        return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self._checks, record)]
+        return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self.checks, record)]
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
-        self._invalid.add(parsed)
-        for sink in self._id_sinks:
+        self.invalid.add(parsed)
+        for sink in self.id_sinks:
             sink.reject(parsed)
         return ()
 

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from medcontract.containers import BY_ENDING, CSV, JSON, JSONL
 from medcontract.contracts import registry
 from medcontract.contracts.compile import variants_of
@@ -130,21 +132,19 @@ def _id_lists(truth: str) -> Iterator[tuple[CompiledContract, StandIn]]:
         yield from ((found, each) for each in found.definition.stands_in_for if each.contract == truth)
 
 
-class _Cases:
+class _Cases(Struct):
     """A sink that keeps the ids of valid records."""
 
-    def __init__(self, copied: _Copied) -> None:
-        self._copied = copied
-        self.rows: list[dict[str, Any]] = []
+    copied: _Copied
+    rows: list[dict[str, Any]] = []
 
     def begin(self) -> None:
         """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        fields, where = self._copied.fields, self._copied.where
         for record in records.value:
-            if all(getattr(record, name, None) == value for name, value in where):
-                self.rows.append({name: getattr(record, name, None) for name in fields})
+            if all(getattr(record, name, None) == value for name, value in self.copied.where):
+                self.rows.append({name: getattr(record, name, None) for name in self.copied.fields})
         return ()
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
