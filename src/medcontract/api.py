@@ -168,7 +168,7 @@ def validate_files(
     folder that reports are kept in: a file that was already checked with the same settings is not checked again.
     """
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
-    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.files import given_files
     from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.guarded import check_guarded
     from medcontract.validation.problem_collector import ProblemCollector
@@ -252,7 +252,7 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     The result is truthy if the repaired file is valid; `diff()` shows the changes. With `write`, the file is replaced.
     Raises `CallError` if the file cannot be read or written.
     """
-    from medcontract.evaluation.arguments import split
+    from medcontract.evaluation.files import split
     from medcontract.fixing.files import fix_file
     from medcontract.reading.folders import leads_out_of
     from medcontract.results.fix import Fix, RepairMade
@@ -327,8 +327,7 @@ def score(
     `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
     benchmark, `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
     """
-    from medcontract.evaluation.build_results import score_result
-    from medcontract.evaluation.score import score_files
+    from medcontract.evaluation.score import score_files, score_result
 
     arguments.require_at_least(1, jobs=jobs)
     plugins = arguments.load_plugins(plugins)
@@ -342,16 +341,10 @@ def score(
     settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"), frozen=frozen)  # fmt: skip
+        parameters=changes, frozen=frozen, header=header,
+    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
     with arguments.engine(engine, scheduler, client, jobs) as chosen:
-        scored = score_files(
-            given.files,
-            found=given.found,
-            skipped=given.skipped,
-            settings=settings._replace(pool=chosen),
-            parameters=changes,
-            header=arguments.mapping(header, "header"),
-        )
+        scored = score_files(given, settings._replace(pool=chosen))
     result = score_result(scored)
     if strict:
         from medcontract.results.strict import strict_score
@@ -390,7 +383,7 @@ def preflight(
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
     is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.
     """
-    from medcontract.evaluation.preflight import preflight as run_checks
+    from medcontract.evaluation.preflight.checks import preflight as run_checks
 
     arguments.require_at_least(1, jobs=jobs)
     plugins = arguments.load_plugins(plugins)
@@ -405,11 +398,9 @@ def preflight(
     settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(progress=arguments.stage(progress, "checking"), frozen=frozen)  # fmt: skip
-    checklist = run_checks(
-        given.files, found=given.found, skipped=given.skipped, images=referenced, settings=settings,
-        parameters=changes, header=arguments.mapping(header, "header"),
-    )  # fmt: skip
+        parameters=changes, frozen=frozen, header=header,
+    )._replace(progress=arguments.stage(progress, "checking"))  # fmt: skip
+    checklist = run_checks(given, settings, referenced)
     if strict:
         from medcontract.results.strict import strict_preflight
 
@@ -463,9 +454,9 @@ def leaderboard(
     """
     from msgspec.structs import replace
 
-    from medcontract.evaluation.arguments import given_files, matching, split_known
-    from medcontract.evaluation.leaderboard import leaderboard as rank
-    from medcontract.evaluation.submissions import measured_in, submissions_in
+    from medcontract.evaluation.files import given_files, matching, split_known
+    from medcontract.evaluation.ranking import leaderboard as rank
+    from medcontract.evaluation.submissions import submissions_in, with_measured
 
     arguments.require_at_least(1, jobs=jobs)
     arguments.require_contract(contract)
@@ -478,11 +469,13 @@ def leaderboard(
     keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
     settings = arguments.settings(
         *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
-    )._replace(frozen=frozen)  # fmt: skip
+        parameters=changes, frozen=frozen, header=header,
+    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
     excluded = arguments.exclusion(exclude)
     split = matching([split_known(each, contract) for each in arguments.paths(submissions)])
     found = submissions_in(split, limits, excluded)
-    referenced = None if measured is None else measured_in(os.fspath(measured), limits)
+    if measured is not None:
+        found = with_measured(found, os.fspath(measured), limits)
     extension, render = report_as or (".json", _as_json)
     given = given_files(arguments.paths([truth]), contract, limits=limits, exclude=excluded)
     arguments.notify_unused(excluded, notice)
@@ -494,12 +487,8 @@ def leaderboard(
         arguments.engine(engine, scheduler, client, jobs) as chosen,
         arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results,
     ):
-        board = rank(
-            given.files, found.submissions, settings=settings._replace(pool=chosen), parameters=changes,
-            header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
-            measured=referenced, notes=found.notes, cache=results,
-            feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
-        )  # fmt: skip
+        feedback = None if folder is None else lambda number, score: folder.write(number, render(score))
+        board = rank(given.files, found, settings._replace(pool=chosen), feedback, results)
     if folder is not None:
         folder.finish()
     return replace(board, _strict=strict)
@@ -531,13 +520,14 @@ def score_submission(
     that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
     `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
     """
-    from medcontract.evaluation.single_submission import figures_of, find_submission, open_contest, score_alone
+    from medcontract.evaluation.contest import Contest, Job
+    from medcontract.evaluation.ranking import score_alone
+    from medcontract.evaluation.submissions import find_submission
 
     settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
-    files = [(os.fspath(path), contract) for path, contract in truth]
-    contest = open_contest(files, settings._replace(frozen=arguments.frozen(protocol)))
-    score = score_alone(contest, find_submission(os.fspath(submission), ignored))
-    return score, figures_of(contest.track, score)
+    files = tuple((os.fspath(path), contract) for path, contract in truth)
+    contest = Contest(Job(truth=files, settings=settings._replace(frozen=arguments.frozen(protocol))))
+    return score_alone(contest, find_submission(os.fspath(submission), ignored))
 
 
 def compare(
@@ -558,7 +548,7 @@ def compare(
     from msgspec.structs import replace
 
     from medcontract.evaluation import compare as comparing
-    from medcontract.evaluation.arguments import stdin_once
+    from medcontract.evaluation.files import stdin_once
 
     limits = arguments.limits(max_record, max_unpacked)
     both = [arguments.path_of_contract(each, _SCORE, contract) for each in (baseline, rerun)]
@@ -688,7 +678,7 @@ def template(
     What must be filled in is null, or an empty cell, which is not valid. `format` is "json", "jsonl" or "csv".
     Raises `CallError` if the contract does not belong to the cases, and `InvalidData` if these are not valid.
     """
-    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.files import given_files
     from medcontract.evaluation.template import template as fill
 
     arguments.require_strings([contract_id, format])
@@ -749,11 +739,10 @@ def list_protocols() -> ProtocolList:
 def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
     """The protocol of a track: its parameters with their sources, and the formulas in words."""
     from medcontract.evaluation.protocols import document
-    from medcontract.evaluation.score import changed_protocol
     from medcontract.scoring import tracks
 
     found = tracks.track(track)
-    return document(found, changed_protocol(found, arguments.changes(parameters)))
+    return document(found, tracks.changed_protocol(found, arguments.changes(parameters)))
 
 
 def freeze_protocol(
@@ -773,7 +762,7 @@ def freeze_protocol(
     it was frozen. Options of a track are those of `score` that are part of its protocol (`lexicon`, `match`,
     `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
     """
-    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.files import given_files
     from medcontract.evaluation.protocols import freeze
     from medcontract.scoring import tracks
 
@@ -960,9 +949,10 @@ def bundle(
     from medcontract.bundles.plan import make_plan
     from medcontract.bundles.writing import check_folder, require_platform, write_bundle
     from medcontract.contracts import registry
-    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.contest import Contest, Job
+    from medcontract.evaluation.files import given_files, split_known
     from medcontract.evaluation.protocols import freeze
-    from medcontract.evaluation.single_submission import open_contest, parameters_for
+    from medcontract.evaluation.score import changes_for
 
     require_platform(platform)
     require_local(out, "cannot write", "write to a local folder, and copy it")
@@ -976,11 +966,12 @@ def bundle(
     limits = arguments.limits(max_record, max_unpacked)
     changes = arguments.changes(parameters)
     settings = arguments.settings(
-        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}
-    )._replace(frozen=arguments.frozen(protocol, changes, limits))
+        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}, parameters=changes,
+        frozen=arguments.frozen(protocol, changes, limits),
+    )  # fmt: skip
     given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
-    contest = open_contest(given.files, settings, changes)
-    frozen = freeze(contest.track, parameters_for(contest), (), settings)
+    contest = Contest(Job(truth=tuple(given.files), settings=settings))
+    frozen = freeze(contest.track, changes_for(contest.track, settings, ranking=True), (), settings)
     challenge = registry.scope()
     if challenge is not None and title is None:
         title = challenge.track.definition.title
@@ -1024,7 +1015,7 @@ def contract_ids() -> tuple[str, ...]:
 
 def path_of(name: str) -> str:
     """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
-    from medcontract.evaluation.arguments import split
+    from medcontract.evaluation.files import split
     from medcontract.reading.archive_paths import split_member
 
     path, _ = split(name)

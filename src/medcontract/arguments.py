@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from medcontract.cache import ResultCache
-    from medcontract.evaluation.arguments import GivenFiles
-    from medcontract.evaluation.inputs import Settings
-    from medcontract.evaluation.protocols import FrozenProtocol
+    from medcontract.evaluation.files import GivenFiles
+    from medcontract.evaluation.settings import Settings
     from medcontract.parallel.pool import Pool
     from medcontract.reading.exclude import Exclude
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
     from medcontract.results.reference import Protocol
     from medcontract.results.validation import FileReport, Validation
+    from medcontract.scoring.frozen_protocol import FrozenProtocol
     from medcontract.scoring.track import Option
     from medcontract.validation.records import RecordsValidator
     from medcontract.validation.referenced_files import ReferencedFiles
@@ -98,7 +98,7 @@ def require_contract(contract: str | None) -> None:
 
 def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
     """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
-    from medcontract.evaluation.arguments import split_known
+    from medcontract.evaluation.files import split_known
 
     require_contract(contract)
     if not isinstance(given, str | os.PathLike):
@@ -134,7 +134,7 @@ def referenced_files(
     if images is None:
         return None
     require_local(images, "--images", "download the images first")
-    from medcontract.evaluation.image_refs import images_named_by
+    from medcontract.evaluation.preflight.linked_files import images_named_by
 
     return images_named_by(images, jobs, progress)
 
@@ -154,7 +154,7 @@ def require_image_references(report: Validation, referenced: ReferencedFiles | N
 
 def input_source(file: FileName | bytes | pd.DataFrame, contract: str | None, name: str | None) -> Source:
     if not is_frame(file):
-        from medcontract.evaluation.arguments import input_file
+        from medcontract.evaluation.files import input_file
 
         return input_file(cast("FileName | bytes", file), name)
     from medcontract.validation.frames import frame_source
@@ -164,7 +164,7 @@ def input_source(file: FileName | bytes | pd.DataFrame, contract: str | None, na
 
 def named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """The DataFrames among the arguments that have the name of a contract, and the other arguments."""
-    from medcontract.evaluation.arguments import contracts_named
+    from medcontract.evaluation.files import contracts_named
 
     frames = {name: value for name, value in given.items() if is_frame(value) and contracts_named(name)}
     return frames, {name: value for name, value in given.items() if name not in frames}
@@ -179,7 +179,7 @@ def given(
     exclude: Exclude | None = None,
 ) -> GivenFiles:
     """The files and DataFrames of a call."""
-    from medcontract.evaluation.arguments import given_files, given_frames
+    from medcontract.evaluation.files import given_files, given_frames
 
     require_contract(contract)
     files = list(files)
@@ -236,7 +236,7 @@ def result_cache(
         yield None
         return
     from medcontract.cache import ResultCache
-    from medcontract.evaluation.arguments import split
+    from medcontract.evaluation.files import split
 
     if not isinstance(folder, str | os.PathLike):
         raise CallError(f"'cache' must be a path, not {type(folder).__name__}")
@@ -369,7 +369,7 @@ def read_frozen(
     protocol: FileName | Protocol, changes: Sequence[tuple[str, str]], limits: Limits | None = None
 ) -> FrozenProtocol:
     """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
-    from medcontract.evaluation.protocols import FrozenProtocol, check_not_changed
+    from medcontract.scoring.frozen_protocol import FrozenProtocol
     from medcontract.validation.load import load_source
 
     if isinstance(protocol, str | os.PathLike):
@@ -381,7 +381,7 @@ def read_frozen(
             raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
         loaded = load_source(input_source(protocol.to_json().encode(), PROTOCOL, "protocol.json"), PROTOCOL)
     frozen = FrozenProtocol.of(loaded.value.model_dump())
-    check_not_changed(frozen, changes)
+    frozen.check_not_changed(changes)
     return frozen
 
 
@@ -399,16 +399,18 @@ def load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
 def settings(
     max_problems: int, max_alike: int | None, excerpts: bool, max_record: int | None, max_unpacked: int | None,
     participant: bool, plugins: Sequence[str], *, breakdown: bool = False, values: bool = False,
-    plugin_errors: bool = False, options: Mapping[str, Any],
+    plugin_errors: bool = False, options: Mapping[str, Any], parameters: tuple[tuple[str, str], ...] = (),
+    frozen: FrozenProtocol | None = None, header: Mapping[str, str] | None = None,
 ) -> Settings:  # fmt: skip
     """The settings for reading and scoring files."""
     require_at_least(0, max_problems=max_problems, max_alike=max_alike)
-    from medcontract.evaluation.inputs import Settings
+    from medcontract.evaluation.settings import Settings
     from medcontract.scoring.scorer import ScoringOptions
 
     return Settings(
         keep=min(max_problems, MAX_SCORE_PROBLEMS), alike=max_alike, excerpts=excerpts,
-        limits=limits(max_record, max_unpacked), participant=participant,
+        limits=limits(max_record, max_unpacked), participant=participant, parameters=parameters, frozen=frozen,
+        header=tuple(mapping(header, "header").items()),
         scoring=ScoringOptions(
             breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
             plugins=tuple(plugins), challenge=challenge_in_use(),

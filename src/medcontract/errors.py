@@ -110,7 +110,7 @@ _plugin_modules: set[str] = set()
 _CALLING_PLUGINS = frozenset(
     f"{__package__}.{name}"
     for name in (
-        "contracts.rules.cross_file", "evaluation.label_tally", "evaluation.preflight_session", "scoring.expected",
+        "contracts.rules.cross_file", "evaluation.preflight.session", "evaluation.remarks", "scoring.expected",
         "scoring.pairing", "validation.records",
     )
 )  # fmt: skip

@@ -27,7 +27,7 @@ from medcontract.cache import FILE, ResultCache
 from medcontract.cli import output
 from medcontract.errors import CallError
 from medcontract.evaluation import cached, contest
-from medcontract.evaluation.contest import Refused
+from medcontract.results.preflight import Check
 from medcontract.validation import guarded
 
 Counter = Callable[[], int]
@@ -635,12 +635,12 @@ def test_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "_WAIT", 0.1)
     notices: list[str] = []
     with ResultCache(tmp_path / "c", notices.append) as cache:
-        cache.put("a", "leaderboard", Refused(reason="x"))
+        cache.put("a", "leaderboard", Check(id="x", title="x", status="passed"))
         with sqlite3.connect(tmp_path / "c" / FILE) as other:
             other.execute("BEGIN EXCLUSIVE")
-            cache.put("b", "leaderboard", Refused(reason="x"))
+            cache.put("b", "leaderboard", Check(id="x", title="x", status="passed"))
         other.close()
-        assert cache.get("a") == Refused(reason="x")
+        assert cache.get("a") == Check(id="x", title="x", status="passed")
     assert notices == [f"--cache: {tmp_path / 'c'} cannot be written: database is locked; further results are not kept"]
 
 

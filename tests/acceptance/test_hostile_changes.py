@@ -207,7 +207,7 @@ def vanishing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
                 path.unlink()
             return result
 
-        for module in ("validation.dispatch", "evaluation.inputs"):
+        for module in ("validation.dispatch", "evaluation.files"):
             monkeypatch.setattr(f"medcontract.{module}.identify", identify)
 
     return arrange

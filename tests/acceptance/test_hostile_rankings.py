@@ -199,14 +199,14 @@ def crash(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda name: monkeypatch.setattr(name, fail)
 
 
-@pytest.mark.parametrize("command", ["score", "preflight"])
+@pytest.mark.parametrize(("command", "module"), [("score", "score"), ("preflight", "preflight.checks")])
 def test_no_traceback(
-    call: Call, tmp_path: Path, crash: Callable[[str], None], command: str, monkeypatch: pytest.MonkeyPatch
+    call: Call, tmp_path: Path, crash: Callable[[str], None], command: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A message without any value, exit code 1; the traceback is there for those who ask for it."""
     monkeypatch.delenv("MEDCONTRACT_DEBUG", raising=False)
     files = competition(tmp_path, "a")
-    crash(f"medcontract.evaluation.{command}.track_of")
+    crash(f"medcontract.evaluation.{module}.track_of")
     ran = call(command, *files)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("medcontract: internal error (KeyError in evaluation/")

@@ -113,7 +113,7 @@ def test_the_reason_of_a_result_only(call: Call, tmp_path: Path, track: str) -> 
 def test_fields_that_no_file_can_contain(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container without a header cannot contain what the result needs: this is reported before anything is read."""
     files = truth_file(tmp_path, "benchmark"), write(tmp_path, "benchmark/predictions", SENT["benchmark"], "jsonl")
-    monkeypatch.setattr("medcontract.evaluation.inputs.run_parts", lambda parts: pytest.fail("it was read"))
+    monkeypatch.setattr("medcontract.evaluation.files.run_parts", lambda parts: pytest.fail("it was read"))
     ran = call("score", *files)
     assert (ran.code, ran.out) == (2, "")
     assert "the result needs model_id, which the files do not contain" in ran.err

@@ -31,9 +31,9 @@ from tests.support import property_settings
 
 import medcontract
 from medcontract.errors import CallError
-from medcontract.evaluation.build_results import score_result
-from medcontract.evaluation.inputs import DEFAULT
-from medcontract.evaluation.score import score_files
+from medcontract.evaluation.files import GivenFiles
+from medcontract.evaluation.score import score_files, score_result
+from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.reading import chunks
 from medcontract.scoring.scorer import ScoringOptions
 
@@ -93,7 +93,9 @@ def scored(
         given = [(str(write(folder, contract, records)), contract) for contract, records in files]
         given += [(str(path), "benchmark/weights") for path in document(folder, "weights", weights)]
         settings = DEFAULT if options is None else DEFAULT._replace(scoring=options)
-        return score_result(score_files(given, parameters=[("min_processed", minimum), *parameters], settings=settings))
+        return score_result(
+            score_files(GivenFiles(given), settings._replace(parameters=(("min_processed", minimum), *parameters)))
+        )
 
 
 def assert_same(score: medcontract.Score, wanted: naive.Outcome) -> None:
@@ -230,7 +232,7 @@ def test_order_split_and_container_of_samples() -> None:
             ]
             given += [(str(path), "benchmark/weights") for path in document(Path(name), "weights", weights)]
             other.shuffle(given)
-            split = score_result(score_files(given, parameters=[("min_processed", "0")]))
+            split = score_result(score_files(GivenFiles(given), Settings(parameters=(("min_processed", "0"),))))
         assert bits(split.result) == bits(plain.result)
         assert split.processing == plain.processing
         contents = [{file.content_sha256 for file in one.inputs} - {None} for one in (plain, split)]

@@ -53,8 +53,9 @@ from tests.scoring_files import (
 from tests.support import property_settings, sample
 
 import medcontract
-from medcontract.evaluation.build_results import score_result
-from medcontract.evaluation.score import score_files
+from medcontract.evaluation.files import GivenFiles
+from medcontract.evaluation.score import score_files, score_result
+from medcontract.evaluation.settings import Settings
 from medcontract.normalizers.terms import CATEGORIES, LEXICON
 from medcontract.scoring import tracks
 from medcontract.scoring.track import Figure
@@ -547,7 +548,9 @@ def plainly(made: Made, minimum: str, more: Mapping[str, str] = MappingProxyType
             (str(write(folder, contract, records)), contract) for contract, records in collections(made)
         ]
         files += documents(made, folder)
-        return score_result(score_files(files, parameters=tuple({**made.parameters(minimum), **more}.items())))
+        return score_result(
+            score_files(GivenFiles(files), Settings(parameters=tuple({**made.parameters(minimum), **more}.items())))
+        )
 
 
 def with_all_figures(made: Made, minimum: str) -> medcontract.Score:
@@ -667,7 +670,12 @@ def scattered(made: Made, rng: random.Random) -> medcontract.Score:
         header: Mapping[str, str] = HEADERS[sent_id] if made.track in ("triage", "benchmark") and bare else {}
         files += documents(made, folder)
         rng.shuffle(files)
-        return score_result(score_files(files, parameters=tuple(made.parameters("0").items()), header=header))
+        return score_result(
+            score_files(
+                GivenFiles(files),
+                Settings(parameters=tuple(made.parameters("0").items()), header=tuple(header.items())),
+            )
+        )
 
 
 def _scatter(folder: Path, contract: str, records: Sequence[Record], rng: random.Random) -> list[Path]:

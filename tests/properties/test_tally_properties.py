@@ -28,10 +28,10 @@ import medcontract
 from medcontract import Challenge
 from medcontract.errors import MedcontractError
 from medcontract.evaluation import score as scoring
-from medcontract.evaluation.plugin_checks import tally_of
 from medcontract.scoring.metrics import KINDS
 from medcontract.scoring.rational import TooLarge
 from medcontract.scoring.scorer import Answers, Scorer, Tally, weighted
+from medcontract.scoring.scorer_checks import tally_of
 
 pytestmark = pytest.mark.sampled(1)
 

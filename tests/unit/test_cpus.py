@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from medcontract.evaluation import contest
-from medcontract.evaluation.inputs import Settings
+from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import Submission
 from medcontract.parallel import cpus, pool
 

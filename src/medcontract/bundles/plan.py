@@ -19,7 +19,7 @@ from medcontract.bundles.settings import (
 from medcontract.contracts import registry
 from medcontract.errors import CallError
 from medcontract.evaluation.contest import Contest
-from medcontract.evaluation.single_submission import rankable_figures
+from medcontract.evaluation.ranking import rankable_figures
 
 _LONGEST_KEY = 36
 """On Codabench; the other platforms allow more."""

@@ -1,18 +1,19 @@
-"""What a cached result depends on, and reports of files that were kept from an earlier validation."""
+"""Keeps reports of files and scores of submissions, and decides what a kept result depends on."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import platform
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from types import FunctionType, ModuleType
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +23,6 @@ from medcontract.cache import ResultCache
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
-from medcontract.evaluation.build_results import versions
 from medcontract.parallel.versions import result_versions
 from medcontract.reading.archive_paths import open_source, split_member
 from medcontract.reading.limits import Limits
@@ -30,12 +30,12 @@ from medcontract.reading.source import STDIN, Source, Unreadable, file_state
 from medcontract.results.validation import FileReport
 from medcontract.validation.parts import base_name
 
+if TYPE_CHECKING:
+    from medcontract.evaluation.contest import Contest
+    from medcontract.evaluation.score import Scored
+    from medcontract.evaluation.submissions import Submission
+
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-State = tuple[object, ...]
-
-_DATA_OF_MODULES = (".py", *BY_ENDING, ".txt")
-"""Extensions of files that a result may depend on."""
 
 
 class Uncacheable(Exception):
@@ -47,7 +47,7 @@ class FileContent(Struct, frozen=True):
 
     path: str
     sha256: str
-    state: State
+    state: tuple[object, ...]
 
     @property
     def unchanged(self) -> bool:
@@ -59,7 +59,7 @@ class FileContent(Struct, frozen=True):
 
 
 def key_of(kind: str, *values: object) -> str:
-    """The key of a result. Raises `Uncacheable`."""
+    """Return the key of a result. Raises `Uncacheable`."""
     challenge = registry.scope()
     known = None if challenge is None else (challenge.name, challenge.source)
     text = json.dumps([kind, environment(), _plugins(), _plain(known), _plain(values)], sort_keys=True)
@@ -67,7 +67,7 @@ def key_of(kind: str, *values: object) -> str:
 
 
 def hashed(path: str | Source, limits: Limits | None) -> FileContent:
-    """The hash of a file that can be read again. Raises `Uncacheable`."""
+    """Hash a file that can be read again. Raises `Uncacheable`."""
     if isinstance(path, Source) or path == STDIN:
         raise Uncacheable("it cannot be read again")
     try:
@@ -86,7 +86,7 @@ def hashed(path: str | Source, limits: Limits | None) -> FileContent:
     return found
 
 
-def _state(path: str) -> State:
+def _state(path: str) -> tuple[object, ...]:
     member = split_member(path)
     file = member[0] if member else path
     if not isinstance(file, Address) and not stat.S_ISREG(os.stat(file).st_mode):
@@ -96,58 +96,57 @@ def _state(path: str) -> State:
 
 @cache
 def environment() -> dict[str, Any]:
-    """The versions of everything that takes part, and a hash of our own code, which changes during development."""
-    files = (os.path.join(folder, name) for folder, _, names in os.walk(_HOME) for name in names)
-    own = sorted(file for file in files if file.endswith(_DATA_OF_MODULES))
-    return {**result_versions(), "environment": versions()["environment"].to_dict(), "code": _hash_files(own)}
+    """Return the versions of everything that takes part, and a hash of our own code, for development."""
+    return {**result_versions(), "python": platform.python_version(), "code": _hash_files(_files_in(_HOME))}
 
 
 def _plugins() -> list[tuple[str, str]]:
-    """The modules of plugins, with a hash of their code and of that of modules beside them."""
-    modules = {module for module in _plugin_modules() if not f"{module}.".startswith("medcontract.")}
-    return [(name, _hash_module(name)) for name in sorted(modules)]
-
-
-def _plugin_modules() -> Iterator[str]:
+    """Return the modules of plugins, with a hash of their code and of that of modules beside them."""
     from medcontract.scoring import custom_metrics, tracks
 
     tracks.names()  # loads installed plugins
-    yield from plugin_modules()
     metrics = custom_metrics.custom_metrics().values()
-    yield from (each.contract.model.__module__ for each in registry.registered().values() if each.contract is not None)
-    yield from (type(each).__module__ for each in tracks.every())
-    yield from (getattr(each, "__module__", None) or type(each).__module__ for each in metrics)
+    contracts = (each.contract for each in registry.registered().values())
+    modules = {
+        *plugin_modules(),
+        *(each.model.__module__ for each in contracts if each is not None),
+        *(type(each).__module__ for each in tracks.every()),
+        *(getattr(each, "__module__", None) or type(each).__module__ for each in metrics),
+    }
+    return [(name, _hash_module(name)) for name in sorted(modules) if not f"{name}.".startswith("medcontract.")]
 
 
 def _hash_module(name: str) -> str:
+    """Hash the files of a package; for a single module also the modules in its folder, which it may import."""
     top = sys.modules.get(name.partition(".")[0])
     file = getattr(top, "__file__", None)
-    if top is None or file is None or not os.path.isfile(file):
+    if file is None or not os.path.isfile(file):
         raise Uncacheable(f"the code of {name} is not in a file")
-    return _hash_files(sorted(_files_of(top, file)))
-
-
-def _files_of(module: ModuleType, file: str) -> set[str]:
-    """The files of a package; for a single module also the modules in its folder, which it may import."""
     folder = os.path.dirname(os.path.realpath(file))
-    if hasattr(module, "__path__"):
-        inside = ((place, each) for place, _, names in os.walk(folder) for each in names)
-        return {os.path.join(place, each) for place, each in inside if each.endswith(_DATA_OF_MODULES)}
+    if hasattr(top, "__path__"):
+        return _hash_files(_files_in(folder))
     loaded = (getattr(each, "__file__", None) for each in list(sys.modules.values()))
-    beside = {os.path.realpath(each) for each in loaded if each and each.endswith(".py")}
-    return {os.path.realpath(file), *(each for each in beside if os.path.dirname(each) == folder)}
+    modules = {os.path.realpath(each) for each in loaded if each and each.endswith(".py")}
+    beside = {each for each in modules if os.path.dirname(each) == folder}
+    return _hash_files({os.path.realpath(file), *beside})
+
+
+def _files_in(folder: str) -> Iterator[str]:
+    """Return the files of a package that a result may depend on."""
+    inside = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    return (file for file in inside if file.endswith((".py", *BY_ENDING, ".txt")))
 
 
 def _hash_files(paths: Iterable[str]) -> str:
     digest = hashlib.sha256()
-    for path in paths:
+    for path in sorted(paths):
         with open(path, "rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON, equal for equal values. Raises `Uncacheable`."""
+    """Return a value as JSON, equal for equal values. Raises `Uncacheable`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
@@ -167,7 +166,6 @@ def _plain(value: Any) -> Any:
     raise Uncacheable(f"a value of {type(value).__name__} cannot be hashed")
 
 
-KIND = "validate"
 _NOT_KEPT = ("MC003", "MC029")
 """The file could not be read, or checking it failed: it may work the next time."""
 
@@ -176,13 +174,13 @@ def cached_report(
     cache: ResultCache, path: str | Source, contract_id: str | None, limits: Limits, settings: tuple[object, ...],
     check: Callable[[], FileReport],
 ) -> FileReport:  # fmt: skip
-    """The report of a file from the cache, or that of `check`, which is then kept. `settings`: what else it depends on.
+    """Return the report of a file from the cache, or that of `check`, which is then kept.
 
-    Reports do not depend on the folder of the file.
+    `settings`: what else it depends on. Reports do not depend on the folder of the file.
     """
     try:
         file = hashed(path, limits)
-        key = key_of(KIND, base_name(file.path), file.sha256, contract_id, tuple(limits), settings)
+        key = key_of("validate", base_name(file.path), file.sha256, contract_id, tuple(limits), settings)
     except Uncacheable:
         return check()
     found = cache.get(key)
@@ -190,5 +188,55 @@ def cached_report(
         return replace(found, path=str(file.path))
     report = check()
     if file.unchanged and not any(problem.code in _NOT_KEPT for problem in report.problems):
-        cache.put(key, KIND, report)
+        cache.put(key, "validate", report)
     return report
+
+
+def cached_scores(
+    cache: ResultCache, contest: Contest, submissions: Sequence[Submission], jobs: int | None
+) -> Iterator[Scored]:
+    """Return the score of each submission, in order: kept ones from the cache, the others computed and then kept."""
+    from medcontract.evaluation.contest import scores
+    from medcontract.evaluation.score import Scored
+
+    known = list(_known(contest, submissions))
+    missing = [s for s, (key, _) in zip(submissions, known, strict=True) if not key or not cache.has(key)]
+    waiting = {id(each) for each in missing}
+    computed = scores(contest, missing, jobs)
+    for submission, (key, files) in zip(submissions, known, strict=True):
+        if id(submission) not in waiting:
+            found = cache.get(key)
+            if isinstance(found, Scored):
+                yield found
+                continue
+            outcome = contest.score(submission)  # what was kept is damaged
+        else:
+            outcome = next(computed)
+        if key and not outcome.failure and all(file.unchanged for file in files):
+            tally = outcome.tally
+            if tally is not None and contest.track.ranking.protocol is None:  # the sum is not needed any more
+                tally = replace(tally, data=None, context=None)
+            cache.put(key, "leaderboard", replace(outcome, tally=tally))
+        yield outcome
+
+
+def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[tuple[str, Sequence[FileContent]]]:
+    """Return the key and the files of each submission; no key if its score cannot be kept."""
+    job = contest.job
+    settings = job.settings._replace(progress=None, jobs=1, pool=None)
+    truth = [(part.contract.id, part.name, part.source.sha256()) for part in contest.parts]
+    common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, job.complete)
+    for submission in submissions:
+        try:
+            files = [(hashed(path, settings.limits), contract_id) for path, contract_id in submission.files]
+            measured = [hashed(path, settings.limits) for path in submission.measured or ()]
+            key = key_of(
+                "leaderboard", *common, tuple(settings), submission.name, submission.error, submission.is_folder,
+                submission.is_archive, [(file.name, file.reason) for file in submission.skipped],
+                [(base_name(file.path), file.sha256, contract_id) for file, contract_id in files],
+                None if submission.measured is None else [(base_name(file.path), file.sha256) for file in measured],
+            )  # fmt: skip
+        except Uncacheable:
+            yield "", ()
+        else:
+            yield key, (*(file for file, _ in files), *measured)

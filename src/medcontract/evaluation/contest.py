@@ -1,16 +1,18 @@
-"""Scores the submissions of a ranking against one truth, in this process or in worker processes."""
+"""Scores submissions against one truth, which is read once: in this process, or in others that it is sent to."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from medcontract.addresses import Address
 from medcontract.contracts import registry
 from medcontract.errors import (
     BrokenPlugin,
@@ -21,173 +23,202 @@ from medcontract.errors import (
     internal_error,
     plugin_failure,
 )
-from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, gather
+from medcontract.evaluation.files import Files, GivenFile, gather, path_of
+from medcontract.evaluation.headers import HeaderOverrides, require_possible_fields
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
-from medcontract.evaluation.plugin_checks import for_participants
-from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
-from medcontract.evaluation.submissions import Submission, path_of
-from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
+from medcontract.evaluation.score import Scored, environment, protocol_for, score_against, track_of
+from medcontract.evaluation.selection import reason_for, skipped_problems, unused_problems
+from medcontract.evaluation.settings import Settings
+from medcontract.evaluation.submissions import Submission
 from medcontract.parallel import cpus
 from medcontract.parallel.errors import PoolError, WorkKilled
+from medcontract.reading.source import Source
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
+from medcontract.scoring.expected import Expected, ExpectedItems
+from medcontract.scoring.processing_gate import Verdict
+from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Scorer, Tally
-from medcontract.scoring.track import Track
-from medcontract.validation.parts import base_name
+from medcontract.scoring.scorer_checks import for_participants
+from medcontract.validation.parts import Part, base_name
+from medcontract.validation.problem_collector import ProblemCollector
 
 if TYPE_CHECKING:
     from medcontract.parallel.pool import Pool
 
+FLAGS = frozenset({"MC506"})
+"""Codes of remarks that mark a submission in a ranking."""
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
+_NOT_SENDABLE = (pickle.PicklingError, TypeError, AttributeError)
 
 
 class Job(Struct, kw_only=True):
     """What a worker process needs to score submissions."""
 
     truth: tuple[GivenFile, ...]
-    parameters: tuple[tuple[str, str], ...]
-    header: dict[str, str]
     settings: Settings
-    complete: bool = False
+    complete: bool = True
     """Return complete scores, for reports, not only what a ranking needs."""
     digests: tuple[str, ...] = ()
     """The hashes of the truth files, for workers that read them again."""
 
 
-class Refused(Struct, kw_only=True):
-    """Why there is no score for a submission."""
-
-    reason: str
-    problems: tuple[FileProblem, ...] = ()
-    """The problems of its files, if they are the reason."""
-    notes: tuple[str, ...] = ()
-    """Warnings about files that were not used."""
-    wrong_call: bool = False
-    """Wrong weights or a failing plugin: if all submissions fail so, the call is wrong."""
-    failed: bool = False
-    """Scoring it failed, which says nothing about the submission."""
-
-
 class Contest:
-    """A truth, which is read once, and the scorer for submissions."""
+    """A truth, which is read once, and the scorer for submissions. Can be pickled, for other processes."""
 
     def __init__(self, job: Job) -> None:
+        """Read the truth. Raises `MedcontractError` if it has errors, `CallError` for a wrong call."""
         self.job = job
         files = gather(job.truth, job.settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
-        self.roles, options = self.track.roles, job.settings.scoring
-        protocol = protocol_for(self.track, for_rankings(self.track, job.parameters), job.settings)
-        self.scorer = self.track.scorer(protocol, options, files.groups)
-        _check_has_truth(self.track, files)
+        roles = self.track.roles
+        protocol = protocol_for(self.track, job.settings, ranking=True)
+        self.scorer = self.track.scorer(protocol, job.settings.scoring, files.groups)
+        self._scorers: dict[frozenset[str], Scorer] = {}
+        if not any(name in files.groups for name in roles.truths):
+            hint = f"are truth and submissions swapped? {files.describe()}"
+            raise CallError("the first argument contains no truth", hint)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
-        HeaderOverrides(job.header).check_names([registry.find(name) for name in names])
-        self.truth = read_truth(self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen)
-        self.measured: Sequence[str] = self.roles.auxiliaries("submission")
-        self.identifying = [each.contract for each in self.roles.auxiliary if each.names_team]
-        shared = [name for name in self.measured if name not in self.identifying and name in files.groups]
+        given = HeaderOverrides(job.settings.header)
+        given.check_names([registry.find(name) for name in names])
+        self.truth = read_truth(self.track, self.scorer, files, given, job.settings.frozen)
+        named = [each.contract for each in roles.auxiliary if each.names_team]
+        shared = [name for name in roles.auxiliaries("submission") if name not in named and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
         self.truth.reasons += tuple(wrong)
-        for_all = (*self.roles.auxiliaries("competition"), *shared)
-        self.parts = [*self.truth.parts, *(part for name in for_all for part in files.groups.get(name, []))]
+        self.parts = [*self.truth.parts, *files.take((*roles.auxiliaries("competition"), *shared)).parts()]
         self.combined = self.scorer.combined(self.truth.documents)
-        self.notes = list(self._file_notes(files, shared))
+        unused = sorted(files.groups.keys() - {*self.truth.expected, *self.truth.documents, *named})
+        notes = {
+            "was passed with the truth: ignored, since it belongs to a submission (see --measured)": named,
+            "was passed with the truth: used for all submissions without one in --measured": shared,
+            "was not used": unused,
+        }
+        self.notes = [
+            f"{part.name} ({part.contract.id}) {note}"
+            for note, names in notes.items()
+            for part in files.take(names).parts()
+        ]
         self.notes += self._about_frozen()
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}; nothing can be scored against it")
 
-    @classmethod
-    def of(cls, job: Job, truth: Truth, measured: Sequence[str]) -> Contest:
-        """A contest that only scores submissions, against a truth that another process read."""
-        contest = cls.__new__(cls)
-        contest.job, contest.truth, contest.measured = job, truth, measured
-        contest.track, contest.scorer, contest.roles = truth.track, truth.scorer, truth.track.roles
-        return contest
-
-    def final_scorer(self, valid: Sequence[Tally]) -> Scorer:
-        """The scorer for the protocol that results from all valid submissions."""
-        if self.track.ranking.protocol is None:
-            return self.scorer
-        protocol = self.track.ranking.protocol(self.scorer.protocol, valid)
-        return self.track.scorer(protocol, self.scorer.options, self.truth.expected)
-
     def _about_frozen(self) -> Iterator[str]:
-        """A frozen protocol is used as it is, also where a ranking has another default."""
+        """Warn that a frozen protocol is used as it is, also where a ranking has another default."""
         frozen = self.job.settings.frozen
         if frozen is None:
             return
-        yield from frozen.warnings()
+        yield from frozen.warnings(environment())
         for name, default in self.track.ranking.parameters.items():
-            if frozen.parameters.get(name) != default:
-                value = frozen.parameters.get(name)
+            value = frozen.parameters.get(name)
+            if value != default:
                 yield f"{name} is {value} in the frozen protocol; without one it is {default} in a ranking"
 
-    def _file_notes(self, files: Files, shared: Sequence[str]) -> Iterator[str]:
-        """Warnings about other files that were passed with the truth."""
-        read = {*self.truth.expected, *self.truth.documents, *self.identifying}
-        notes = {
-            "was passed with the truth: ignored, since it belongs to a submission (see --measured)": self.identifying,
-            "was passed with the truth: used for all submissions without one in --measured": shared,
-            "was not used": sorted(files.groups.keys() - read),
-        }
-        for note, names in notes.items():
-            for name in names:
-                yield from (f"{part.name} ({name}) {note}" for part in files.groups.get(name, []))
+    def final_scorer(self, valid: Sequence[Tally]) -> Scorer:
+        """Return the scorer for the protocol that results from all valid submissions."""
+        if self.track.ranking.protocol is None:
+            return self.scorer
+        protocol = self.track.ranking.protocol(self.scorer.protocol, valid)
+        if protocol == self.scorer.protocol:
+            return self.scorer
+        return self.track.scorer(protocol, self.scorer.options, self.truth.expected)
 
-    def score(self, submission: Submission) -> Scored | Refused:
-        """The score, or why there is none. An unexpected exception fails this submission, not the ranking."""
+    def _scorer_for(self, files: Files) -> Scorer:
+        """Return the scorer for a submission: one for all of them, unless some have other kinds of files.
+
+        Raises `CallError` if its files do not form a submission.
+        """
+        given = {name for name in self.track.roles.submissions if name in files.groups}
+        if given <= {pair.submission for pair in self.scorer.pairs}:
+            return self.scorer
+        contracts = frozenset((*files.groups, *self.truth.expected))
+        if contracts not in self._scorers:
+            self._scorers[contracts] = self.track.scorer(self.scorer.protocol, self.scorer.options, contracts)
+        return self._scorers[contracts]
+
+    def score(self, submission: Submission) -> Scored:
+        """Score a submission, or say why there is no score. An unexpected exception does not fail the ranking."""
         try:
             scored = self._score(submission)
-            return scored if self.job.complete else self._slim(scored)
         except WorkKilled:
-            return worker_died()
+            return self.worker_died()
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
-            return _unexpected(error)
+            return self._unexpected(error)
+        return scored if self.job.complete else self.slim(scored)
 
-    def _score(self, submission: Submission) -> Scored | Refused:
+    def refused(
+        self,
+        reason: str,
+        problems: tuple[FileProblem, ...] = (),
+        notes: Sequence[str] = (),
+        failure: Literal["", "call", "scoring"] = "",
+    ) -> Scored:
+        """Return the outcome for a submission that is not scored. `problems`: of its files, if they are the reason."""
+        return Scored(
+            track=self.track.id, protocol=self.scorer.protocol, participant=self.job.settings.participant,
+            verdict=Verdict(valid=False, processing=None, reasons=(reason,), warnings=tuple(notes)), problems=problems,
+            found=len(problems), errors=sum(problem.severity == "error" for problem in problems), failure=failure,
+        )  # fmt: skip
+
+    def worker_died(self) -> Scored:
+        """Refuse a submission that terminates its worker."""
+        return self.refused(_WORKER_DIED, failure="scoring")
+
+    def _unexpected(self, error: Exception) -> Scored:
+        """Refuse a submission because of an exception in a plugin, or of a bug."""
+        failure = plugin_failure(error)
+        if failure is None:
+            return self.refused(internal_error(error), failure="scoring")
+        return self.refused(failure.as_options[0], failure="call")
+
+    def _score(self, submission: Submission) -> Scored:
         if submission.error:
             reason = "; ".join(filter(None, (submission.error, self._if_several(submission, Files()))))
-            return Refused(reason=reason, problems=skipped_problems(submission.skipped))
-        files = Files()
+            return self.refused(reason, skipped_problems(submission.skipped))
+        files, settings = Files(), self.job.settings
         try:
-            files = gather(submission.files, self.job.settings, submission.paths, role="submission")
+            files = gather(submission.files, settings, submission.paths, role="submission")
             files.skipped = submission.skipped
             if files.unrecognized and not submission.is_folder:
-                return _unrecognized(files)
-            files.ignore_broken(submission.paths if submission.is_folder else (), self.roles.submissions)
+                first, *_ = problems = unused_problems(files)
+                hint = f" ({first.hint})" if first.hint else ""
+                return self.refused(f"{first.file}: {first.message}{hint}", problems)
+            files.ignore_broken(submission.paths if submission.is_folder else (), self.track.roles.submissions)
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
-                return Refused(reason=f"expected files of the track {self.track.id}, got {found.id}")
+                return self.refused(f"expected files of the track {self.track.id}, got {found.id}")
+            truth = replace(self.truth, scorer=self._scorer_for(files))
             self._drop_organizers_files(files)
             self._use_measured(submission, files)
-            given = HeaderOverrides(self.job.header, strict=False)
-            return self._with_advice(score_against(self.truth, files, self.job.settings, given), submission, files)
+            given = HeaderOverrides(settings.header, strict=False)
+            require_possible_fields(self.track, truth.scorer, files, given, truth.headers.values())
+            scored = score_against(truth, files, settings, given)
         except PoolError:
             raise
         except MedcontractError as error:
-            problems = _problems_of(error) or unused_problems(files)
-            wrong_call = isinstance(error, BrokenPlugin | WrongWeights)
             advice = self._if_several(submission, files) if isinstance(error, CallError) else None
             reason = "; ".join(filter(None, (_error_text(error, submission), advice)))
-            return Refused(reason=reason, problems=problems, notes=tuple(files.notes), wrong_call=wrong_call)
-
-    def _with_advice(self, scored: Scored, submission: Submission, files: Files) -> Scored:
+            report: FileReport | None = getattr(error, "report", None)
+            problems = tuple(in_file(base_name(report.path), each) for each in report.problems) if report else ()
+            is_call = isinstance(error, BrokenPlugin | WrongWeights)
+            return self.refused(reason, problems or unused_problems(files), files.notes, "call" if is_call else "")
         advice = self._if_several(submission, files)
-        if advice and not scored.valid:
+        if advice and not scored.verdict.valid:
             scored.verdict.reasons += (advice,)
         elif advice and any(file.is_archive for file in submission.skipped):
             scored.verdict.warnings += (advice,)
         return scored
 
     def _if_several(self, submission: Submission, files: Files) -> str | None:
-        """What to do if a folder contains submissions, instead of being one: it has several files that may be one."""
+        """Say what to do if a folder contains submissions, instead of being one: several files may be one."""
         archives = sum(file.is_archive for file in submission.skipped)
-        answers = max((len(files.groups.get(name, ())) for name in self.roles.submissions), default=0)
+        answers = max((len(files.groups.get(name, ())) for name in self.track.roles.submissions), default=0)
         if submission.is_archive or not submission.is_folder or archives + answers < 2:
             return None
         call = f"medcontract leaderboard TRUTH {shlex.quote(submission.name)}/*"
@@ -195,19 +226,21 @@ class Contest:
 
     def _drop_organizers_files(self, files: Files) -> None:
         """Ignore files that only the organizer may provide, and those that were passed with the truth."""
-        theirs = (*self.roles.truths, *self.roles.auxiliaries("competition"), *self.roles.id_lists)
-        for name in dict.fromkeys((*theirs, *self.truth.documents)):
+        roles = self.track.roles
+        theirs = (*roles.truths, *roles.auxiliaries("competition"), *roles.id_lists, *self.truth.documents)
+        for name in dict.fromkeys(theirs):
             for part in files.groups.pop(name, []):
                 files.notes.append(f"{part.name} ({name}) is ignored: only the organizer's file counts")
 
     def _use_measured(self, submission: Submission, files: Files) -> None:
         """Use the organizer's measurements if there are any; otherwise those in the submission, with a warning."""
+        measured = self.track.roles.auxiliaries("submission")
+        own = [name for name in measured if name in files.groups]
         if submission.measured is None:
-            own = [name for name in self.measured if name in files.groups]
             files.notes += [f"{name} comes from the submission: self-reported (see --measured)" for name in own]
             return
-        for name in self.measured:
-            for part in files.groups.pop(name, []):
+        for name in own:
+            for part in files.groups.pop(name):
                 files.notes.append(f"{part.name} ({name}) is ignored: --measured replaces it")
         if not submission.measured:
             files.notes.append("--measured contains nothing for this submission")
@@ -215,90 +248,94 @@ class Contest:
         paths = [path_of(file) for file in submission.measured]
         given = gather([(file, None) for file in submission.measured], self.job.settings, paths)
         files.unread += given.unread
-        for name, parts in given.groups.items():
-            if name in self.measured:
-                files.groups[name] = parts
-            else:
-                files.notes += [
-                    f"{part.name} ({name}) in --measured does not contain measurements: ignored" for part in parts
-                ]
+        files.groups |= given.take(measured).groups
+        files.notes += [
+            f"{part.name} ({part.contract.id}) in --measured does not contain measurements: ignored"
+            for part in given.parts()
+            if part.contract.id not in measured
+        ]
         files.notes += [
             f"{base_name(report.path)} in --measured is ignored: {reason_for(report)}" for report in given.unrecognized
         ]
 
-    def slim(self, score: Scored | Refused) -> Scored | Refused:
-        """The score with only what a ranking needs: there may be thousands."""
-        try:
-            return self._slim(score)
-        except MedcontractError:
-            raise
-        except Exception as error:  # noqa: BLE001  # as in `score`
-            return _unexpected(error)
-
-    def _slim(self, score: Scored | Refused) -> Scored | Refused:
-        if isinstance(score, Refused):
-            return replace(score, problems=score.problems[:1])
-        verdict = replace(score.verdict)
-        if not self.job.settings.participant:
-            verdict.warnings += score.private
+    def slim(self, scored: Scored) -> Scored:
+        """Return the score with only what a ranking needs: there may be thousands."""
+        verdict = replace(scored.verdict)
+        if not scored.participant:
+            verdict.warnings += scored.private
         if verdict.result is not None:
-            verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
-        tally = score.tally if self.track.ranking.protocol else None
-        first = () if score.valid else first_error(score.problems)
+            try:
+                verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
+            except MedcontractError:
+                raise
+            except Exception as error:  # noqa: BLE001  # as in `score`
+                return self._unexpected(error)
         return replace(
-            score, verdict=verdict, problems=first, hints=(), remarks=(), remediation=(), breakdown=None, tally=tally
+            scored, verdict=verdict, problems=() if verdict.valid else first_error(scored.problems), private=(),
+            hints=(), remarks=tuple(each for each in scored.remarks if each.code in FLAGS), remediation=(),
+            breakdown=(), tally=scored.tally if self.track.ranking.protocol else None,
+        )  # fmt: skip
+
+    # Other processes get the truth or, if it cannot be sent, read it once more.
+
+    def __getstate__(self) -> Job | bytes:
+        truth = self.truth
+        digests = tuple(part.source.sha256() for part in self.parts)
+        settings = self.job.settings._replace(pool=None, jobs=1)
+        files = tuple((_absolute(path), name) for path, name in self.job.truth)
+        job = replace(self.job, truth=files, digests=digests, settings=settings)
+        if truth.pairs or any(type(each) is not Expected for each in truth.expected.values()):
+            return job
+        sent = _SentTruth(
+            job=job,
+            track=self.track.id,
+            protocol=self.scorer.protocol,
+            files=[(p.contract.id, p.name, p.how, p.source.sha256(), p.report, p.collector) for p in truth.parts],
+            expected={name: each.export() for name, each in truth.expected.items()},
+            plain={name: getattr(truth, name) for name in ("headers", "content", "documents", "invalid_ids")},
         )
+        try:
+            return pickle.dumps(sent)
+        except _NOT_SENDABLE:
+            return job
+
+    def __setstate__(self, state: Job | bytes) -> None:
+        if isinstance(state, Job):
+            self.__dict__.update(read_again(state).__dict__)
+            return
+        sent: _SentTruth = pickle.loads(state)  # noqa: S301  # from the process that sent it
+        self.job, self.truth = sent.job, sent.open()
+        self.track, self.scorer, self._scorers = self.truth.track, self.truth.scorer, {}
 
 
-def _unexpected(error: Exception) -> Refused:
-    """The refusal for an exception in a plugin, or for a bug."""
-    failure = plugin_failure(error)
-    if failure is None:
-        return Refused(reason=internal_error(error), failed=True)
-    return Refused(reason=failure.as_options[0], wrong_call=True)
+class _SentTruth(Struct, kw_only=True):
+    """Everything that another process needs to score submissions."""
 
+    job: Job
+    track: str
+    protocol: Protocol
+    files: list[tuple[str, str, str | None, str, FileReport, ProblemCollector]]
+    expected: dict[str, ExpectedItems]
+    plain: dict[str, Any]
+    """What can be sent as it is, by field of the truth."""
 
-def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
-    """The first error among the problems, if there is one."""
-    return tuple(problem for problem in problems if problem.severity == "error")[:1]
-
-
-def for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The parameters of the call, and those with a different default in a ranking."""
-    given = {name for name, _ in parameters}
-    return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
-
-
-def _unrecognized(files: Files) -> Refused:
-    """The refusal of a submission that is a single file whose contract is not recognized."""
-    problems = unused_problems(files)
-    problem = problems[0]
-    hint = f" ({problem.hint})" if problem.hint else ""
-    return Refused(reason=f"{problem.file}: {problem.message}{hint}", problems=problems)
-
-
-def _problems_of(error: MedcontractError) -> tuple[FileProblem, ...]:
-    report: FileReport | None = getattr(error, "report", None)
-    return tuple(in_file(base_name(report.path), problem) for problem in report.problems) if report else ()
-
-
-def _error_text(error: MedcontractError, submission: Submission) -> str:
-    """The error with base names instead of paths: do not expose paths."""
-    message, hint = error.as_options if isinstance(error, CallError) else (str(error), None)
-    text = f"{message}{f' ({hint})' if hint else ''}"
-    for path in (*submission.paths, *map(path_of, submission.measured or ())):
-        text = text.replace(path, base_name(path))
-    return text
-
-
-def _check_has_truth(track: Track, files: Files) -> None:
-    if not any(name in files.groups for name in track.roles.truths):
-        found = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
-        raise CallError("the first argument contains no truth", f"are truth and submissions swapped? {found}")
+    def open(self) -> Truth:
+        track = tracks.track(self.track)
+        scorer = track.scorer(self.protocol, self.job.settings.scoring, self.expected)
+        pairs = {pair.truth: pair for pair in scorer.pairs}
+        truth = Truth(track=track, scorer=scorer, **self.plain)
+        truth.expected = {name: Expected.of(pairs[name], each) for name, each in self.expected.items()}
+        for contract, name, how, sha256, report, collector in self.files:
+            source = Source(b"", name)
+            source.note_digest(sha256)
+            part = Part(source, registry.find(contract), collector, how)
+            part.alias, part._report = name, report
+            truth.parts.append(part)
+        return truth
 
 
 def read_again(job: Job) -> Contest:
-    """The contest in another process, which reads the truth once more, and checks that it is the same."""
+    """Read the truth once more, in another process, and check that it is the same."""
     contest = Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:
@@ -306,20 +343,49 @@ def read_again(job: Job) -> Contest:
     return contest
 
 
-def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Iterator[Scored | Refused]:
-    """The score of each submission, in order."""
+def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
+    """Return the first error among the problems, if there is one."""
+    return tuple(problem for problem in problems if problem.severity == "error")[:1]
+
+
+def _error_text(error: MedcontractError, submission: Submission) -> str:
+    """Return the error with base names instead of paths: do not expose paths."""
+    message, hint = error.as_options if isinstance(error, CallError) else (str(error), None)
+    text = f"{message}{f' ({hint})' if hint else ''}"
+    for path in (*submission.paths, *map(path_of, submission.measured or ())):
+        text = text.replace(path, base_name(path))
+    return text
+
+
+def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Iterator[Scored]:
+    """Score each submission, in order."""
     pool = _pool_for(contest, submissions, jobs)
     done = 0
     if pool:
-        from medcontract.evaluation.sent_contest import scores_on
-        from medcontract.parallel.pool import PoolFailed
+        from medcontract.parallel.pool import PoolFailed, WorkerDied
 
         with suppress(PoolFailed):
-            for outcome in scores_on(pool, contest, submissions):
+            for outcome in pool.each(_score_with, contest, [_anywhere(each) for each in submissions]):
                 done += 1
-                yield outcome
+                yield contest.worker_died() if isinstance(outcome, WorkerDied) else outcome
             return
     yield from map(contest.score, submissions[done:])
+
+
+def _score_with(contest: Contest, submission: Submission) -> Scored:
+    return contest.score(submission)
+
+
+def _anywhere(submission: Submission) -> Submission:
+    """Return the submission with paths that do not depend on the current folder."""
+    measured = None if submission.measured is None else tuple(map(_absolute, submission.measured))
+    return replace(
+        submission, files=tuple((_absolute(path), name) for path, name in submission.files), measured=measured
+    )
+
+
+def _absolute(path: str | Source) -> str | Source:
+    return path if isinstance(path, Address | Source) else os.path.abspath(path)
 
 
 def _pool_for(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Pool | None:
@@ -342,8 +408,3 @@ def _size(path: str) -> int:
         return os.path.getsize(path)
     except (OSError, ValueError):
         return 0
-
-
-def worker_died() -> Refused:
-    """The refusal of a submission that terminates its worker."""
-    return Refused(reason=_WORKER_DIED, failed=True)

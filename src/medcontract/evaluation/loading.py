@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,57 +13,60 @@ from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import (
-    Files,
-    Header,
-    HeaderOverrides,
-    Settings,
-    header_fields,
-    header_of,
-    may_have_header,
-    read,
-    set_options,
-)
-from medcontract.evaluation.unused_files import describe_unused
+from medcontract.evaluation.files import Files, read
+from medcontract.evaluation.headers import Header, HeaderOverrides, header_of
+from medcontract.evaluation.selection import describe_unused
+from medcontract.evaluation.settings import Settings
 from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
+from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.scorer import Scorer
-from medcontract.scoring.track import Auxiliary, Roles, Track
+from medcontract.scoring.track import Roles, Track
 from medcontract.validation.parts import Part
 from medcontract.validation.problem_collector import ProblemCollector
 
-if TYPE_CHECKING:
-    from medcontract.evaluation.protocols import FrozenProtocol
+
+def no_truth(roles: Roles, files: Files) -> CallError:
+    return _missing("truth", roles.truths, " or ", files)
 
 
-class InvalidIds:
+def no_submission(roles: Roles, files: Files) -> CallError:
+    """Say which fields a submission needs: the file that was meant may be one of another contract."""
+    wanted = []
+    for contract_id in roles.submissions:
+        fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
+        wanted.append(f"{contract_id} with {', '.join(fields)}" if fields else contract_id)
+    return _missing("submission", wanted, ", or of ", files)
+
+
+def _missing(what: str, wanted: Sequence[str], separator: str, files: Files) -> CallError:
+    found = "; ".join([files.describe() or "found none", *describe_unused(files)])
+    return CallError(f"there is no {what} among these files", f"expected a file of {separator.join(wanted)}; {found}")
+
+
+class InvalidIds(Struct):
     """The ids of the invalid records of a file. They exist, so that a reference to one of them is not wrong."""
 
-    def __init__(self, field: str) -> None:
-        self._field = field
-        self.ids: set[str] = set()
-        self._identified = 0
-        """Records whose id is known, valid or not."""
-        self.complete = True
-        """Whether the ids of all records are known."""
-
-    def pass_over(self, records: Sequence[Any]) -> None:
-        """Count valid records."""
-        self._identified += len(records)
+    field: str
+    ids: set[str] = set()
+    identified: int = 0
+    """The number of records whose id is known, valid or not."""
+    complete: bool = True
+    """Whether the ids of all records are known."""
 
     def add(self, parsed: Any) -> None:
         """Add an invalid record."""
-        value = read_field(parsed, self._field) if self._field else None
+        value = read_field(parsed, self.field) if self.field else None
         if isinstance(value, str):
             self.ids.add(value)
-            self._identified += 1
+            self.identified += 1
 
     def finish(self, parts: Sequence[Part]) -> None:
         """Compare the number of ids with that of the records, once the files are read."""
-        counts = [part.validator.records if part.validator else None for part in parts]
-        broken = any(part.validator is None or part.validator.broken for part in parts)
-        self.complete = not broken and sum(count or 0 for count in counts) == self._identified
+        validators = [part.validator for part in parts if part.validator and not part.validator.broken]
+        records = sum(validator.records or 0 for validator in validators)
+        self.complete = len(validators) == len(parts) and records == self.identified
 
 
 class Truth(Struct, kw_only=True):
@@ -71,11 +74,11 @@ class Truth(Struct, kw_only=True):
 
     track: Track
     scorer: Scorer
-    parts: list[Part]
-    expected: dict[str, Expected[Any]]
+    parts: list[Part] = []
+    expected: dict[str, Expected[Any]] = {}
     """By contract."""
-    headers: dict[str, Header]
-    content: dict[str, str]
+    headers: dict[str, Header] = {}
+    content: dict[str, str] = {}
     """The hash of the records, by contract."""
     reasons: tuple[str, ...] = ()
     """Why nothing can be scored against it."""
@@ -85,6 +88,32 @@ class Truth(Struct, kw_only=True):
     """Auxiliary files that rules of the truth refer to."""
     invalid_ids: dict[str, InvalidIds] = {}
     """The ids of invalid records of auxiliary files, by contract."""
+
+    def other_files(self, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
+        """Return what rules across files can be checked against, by contract.
+
+        Without a truth, a list of expected ids is used, for ids and for fields that it has in common with the truth.
+        """
+        others: dict[str, OtherFile] = {}
+        for name, expected in self.expected.items():
+            if name in self.content:
+                others[name] = expected.as_other_file(SimpleNamespace(**self.headers[name]))
+            elif self.parts:
+                others[name] = expected.as_other_file()
+        for name, document in documents.items():
+            if document is not None:
+                others[name] = OtherFile(ids=self._referenced_ids(name, document), header=document)
+        return others
+
+    def _referenced_ids(self, name: str, document: Any) -> frozenset[str] | None:
+        """Return the ids of an auxiliary file, those of invalid records included. None if a part of it is unknown."""
+        role, invalid = self.track.roles.find_auxiliary(name), self.invalid_ids.get(name)
+        if role is None or role.ids is None:
+            return None
+        ids = frozenset(role.ids(document))
+        if invalid is None or not role.id_field:
+            return ids
+        return ids | invalid.ids if invalid.complete else None
 
 
 def read_truth(
@@ -101,96 +130,37 @@ def read_truth(
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
         raise no_truth(track.roles, files)
-    truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
-    reasons = _read_referenced(wanted, files, truth)
+    truth = Truth(track=track, scorer=scorer)
+    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
+    first = {*track.roles.auxiliaries("competition"), *(rule.other for rule in rules)}
+    reasons = _read_auxiliaries(truth, truth.documents, files, lambda name, parts: name in first)
     for pair in wanted:
         parts = files.groups[pair.truth]
         if pair.own_truth:
-            _read_as_truth(pair.truth, pair.own_truth(), parts, truth)
-            continue
-        _read_expected(pair, parts, truth, given or HeaderOverrides())
-        reasons += _errors("the truth", parts)
-        if not reasons and not truth.expected[pair.truth].total:
-            reasons.append(f"{Expected.empty}: {', '.join(part.name for part in parts)}")
+            expected = pair.own_truth()  # a second pass reports problems
+            read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
+            truth.headers[pair.truth] = {}
+        else:
+            others = truth.other_files(truth.documents)
+            expected = Expected(pair.key, pair.item, record_checks(parts[0].contract.file_rules, others))
+            read(parts, expected)
+            truth.parts += parts
+            header = (given or HeaderOverrides()).complete(header_of(parts), parts[0].contract)
+            truth.headers[pair.truth] = header
+            _compare_headers(parts[0], SimpleNamespace(**header), others)
+            reasons += _errors("the truth", parts)
+        truth.expected[pair.truth] = expected
+        truth.content[pair.truth] = expected.content_sha256()
+        if not expected.total:
+            empty = f"{expected.empty}: {', '.join(part.name for part in parts)}"
+            if pair.own_truth:
+                truth.reasons += (empty,)
+            elif not reasons:
+                reasons.append(empty)
     if frozen and not reasons:
         reasons += frozen.reasons(scorer.protocol, truth.content)
     truth.reasons += tuple(reasons)
     return truth
-
-
-def _read_referenced(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Truth) -> list[str]:
-    """Read auxiliary files that come before the truth: those of the organizer, and those that its rules refer to."""
-    reasons: list[str] = []
-    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
-    roles = truth.track.roles
-    first = {*roles.auxiliaries("competition"), *(rule.other for rule in rules)}
-    for name in roles.auxiliaries():
-        if name in first and name in files.groups:
-            truth.documents[name] = _read_one(files.groups[name], truth, truth.documents)
-            reasons += _errors(name, files.groups[name])
-    return reasons
-
-
-def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: HeaderOverrides) -> None:
-    """Read the records of a truth, and its header."""
-    contract = parts[0].contract
-    others = other_files(truth, truth.documents)
-    expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
-    read(parts, expected)
-    truth.parts += parts
-    truth.expected[pair.truth] = expected
-    truth.content[pair.truth] = expected.content_sha256()
-    header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
-    _compare_headers(parts[0], SimpleNamespace(**header), others)
-
-
-def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
-    """What rules across files can be checked against, by contract.
-
-    Without a truth, a list of expected ids is used, for ids and for fields that it has in common with the truth.
-    """
-    others: dict[str, OtherFile] = {}
-    for name, expected in truth.expected.items():
-        if name in truth.content:
-            others[name] = expected.as_other_file(SimpleNamespace(**truth.headers[name]))
-        elif truth.parts:
-            others[name] = expected.as_other_file()
-    for name, document in documents.items():
-        if document is not None:
-            role = truth.track.roles.find_auxiliary(name)
-            ids = _referenced_ids(role, document, truth.invalid_ids.get(name)) if role and role.ids else None
-            others[name] = OtherFile(ids=ids, header=document)
-    return others
-
-
-def _referenced_ids(role: Auxiliary, document: Any, invalid: InvalidIds | None) -> frozenset[str] | None:
-    """The ids of an auxiliary file, those of invalid records included. None if a part of the file is unknown."""
-    if role.ids is None:
-        return None
-    ids = frozenset(role.ids(document))
-    if invalid is None or not role.id_field:
-        return ids
-    return ids | invalid.ids if invalid.complete else None
-
-
-def _read_as_truth(name: str, expected: Expected[Any], parts: Sequence[Part], truth: Truth) -> None:
-    """Read a submission that is its own truth for what is expected. A second pass reports its problems."""
-    read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
-    truth.expected[name] = expected
-    truth.content[name] = expected.content_sha256()
-    truth.headers[name] = {}
-    if not expected.items:
-        truth.reasons += (f"{expected.empty}: {', '.join(part.name for part in parts)}",)
-
-
-def no_truth(roles: Roles, files: Files) -> CallError:
-    names = " or ".join(roles.truths)
-    return CallError("there is no truth among these files", f"expected a file of {names}; {_found(files)}")
-
-
-def _found(files: Files) -> str:
-    known = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "found none"
-    return "; ".join([known, *describe_unused(files)])
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
@@ -199,137 +169,6 @@ def _errors(what: str, parts: Sequence[Part]) -> list[str]:
         for part in parts
         if part.collector.errors
     ]
-
-
-class _Auxiliary:
-    """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
-
-    def __init__(self, checks: Sequence[RecordCheck], keep: Callable[[Any], Any] | None, invalid: InvalidIds) -> None:
-        self._checks = checks
-        self._keep = keep
-        self._invalid = invalid
-        self.kept: list[Any] = []
-
-    def begin(self) -> None:
-        """Nothing to do."""
-
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        rows = validated(records)
-        self._invalid.pass_over(rows)
-        if self._keep:
-            self.kept += map(self._keep, rows)
-        return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self._checks, record)]
-
-    def reject(self, parsed: Any) -> Sequence[Finding]:
-        self._invalid.add(parsed)
-        return ()
-
-    def end(self, complete: bool) -> None:
-        """Nothing to do."""
-
-
-def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
-    documents: dict[str, Any] = dict(truth.documents)
-    reasons: list[str] = []
-    for name in truth.track.roles.auxiliaries():
-        parts = files.groups.get(name)
-        if parts and not parts[0].validator:  # a list of expected ids was already read
-            documents[name] = _read_one(parts, truth, documents)
-            reasons += _errors(name, parts)
-    others = other_files(truth, documents)
-    for name, parts in files.groups.items():
-        if documents.get(name) is not None and parts[0].contract.kind == "document":
-            _check_document(parts[0], documents[name], others)
-    return documents, reasons
-
-
-def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any]) -> Any:
-    """Read an auxiliary file. Returns a document as it is, or what the track keeps of a collection."""
-    contract = parts[0].contract
-    others = other_files(truth, documents)
-    role = truth.track.roles.find_auxiliary(contract.id)
-    keep = role.keep if role else None
-    truth.invalid_ids[contract.id] = InvalidIds(role.id_field if role else "")
-    sink = _Auxiliary(record_checks(contract.file_rules, others), keep, truth.invalid_ids[contract.id])
-    read(parts, sink)
-    truth.invalid_ids[contract.id].finish(parts)
-    header = parts[0].validator.header if parts[0].validator else None
-    if contract.kind == "collection":
-        _compare_headers(parts[0], header, others)
-    return sink.kept if keep else header
-
-
-def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) -> None:
-    """Check the rules of a document across files, such as evidence that refers to a document of the manifest."""
-    whole = Ref(part.source.start, part.source.size)
-    for rule in part.contract.file_rules:
-        if rule.other in others:
-            for finding in rule.check_document(document, others[rule.other]):
-                part.collector.defer(finding._replace(ref=whole))
-
-
-def no_submission(roles: Roles, files: Files) -> CallError:
-    names = ", or of ".join(map(_with_fields, roles.submissions))
-    return CallError("there is no submission among these files", f"expected a file of {names}; {_found(files)}")
-
-
-def _with_fields(contract_id: str) -> str:
-    """A contract with the required fields of its records: the file that was meant may be one of another contract."""
-    fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
-    return f"{contract_id} with {', '.join(fields)}" if fields else contract_id
-
-
-def read_submission(
-    truth: Truth, files: Files, documents: Mapping[str, Any], settings: Settings, given: HeaderOverrides
-) -> tuple[dict[str, Pairing[Any, Any]], dict[str, Header], list[str]]:
-    """Stream the submission and pair it with the truth. Also returns its headers, and what is wrong with them."""
-    pairings: dict[str, Pairing[Any, Any]] = {}
-    headers: dict[str, Header] = {}
-    reasons: list[str] = []
-    others = other_files(truth, documents)
-    for pair in truth.pairs or truth.scorer.pairs:
-        parts = files.groups.get(pair.submission, [])
-        if pair.truth not in truth.expected:
-            _read_unscored(pair, parts, files)
-            continue
-        pairing = pairings[pair.truth] = _pairing(pair, truth, others)
-        headers[pair.submission] = {}
-        if parts:
-            _read_pair(parts, pairing, truth, settings)
-            header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
-            reasons += [f"the header is not valid ({p.name})" for p in parts if p.validator and p.validator.bad_header]
-            reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
-            if truth.parts:
-                _report_missing(parts[0], pairing)
-        elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
-            files.notes.append(f"there is no file of {pair.submission}: its items count as not processed")
-    return pairings, headers, reasons
-
-
-def _read_unscored(pair: Pair[Any, Any], parts: Sequence[Part], files: Files) -> None:
-    """Check files of the submission that have no truth."""
-    if parts:
-        read(parts)
-        names = ", ".join(part.name for part in parts)
-        files.notes.append(f"{names}: not scored, because there is no file of {pair.truth}")
-
-
-def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]) -> Pairing[Any, Any]:
-    contract = registry.find(pair.submission)
-    unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
-    return Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
-
-
-def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
-    """Pair the records with their truth, in chunks if that pays off."""
-    pool = settings.pool_for(parts)
-    if pool and not truth.pairs:
-        from medcontract.parallel.merge import read_in_chunks
-        from medcontract.parallel.sinks import PairingSinks, can_send
-
-        if can_send(pairing) and read_in_chunks(parts, pairing, PairingSinks(truth.track, truth.scorer, pairing), pool):
-            return
-    read(parts, pairing)
 
 
 def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:
@@ -344,6 +183,154 @@ def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -
     return reasons
 
 
+class _AuxiliarySink(Struct):
+    """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
+
+    keep: Callable[[Any], Any] | None
+    invalid: InvalidIds
+    checks: Sequence[RecordCheck]
+    id_sinks: Sequence[Expected[Any]]
+    kept: list[Any] = []
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        rows = validated(records)
+        self.invalid.identified += len(rows)
+        if self.keep:
+            self.kept += map(self.keep, rows)
+        for sink in self.id_sinks:
+            sink.take(records)
+        return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self.checks, record)]
+
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        self.invalid.add(parsed)
+        for sink in self.id_sinks:
+            sink.reject(parsed)
+        return ()
+
+    def end(self, complete: bool) -> None:
+        """Nothing to do."""
+
+
+def read_collection(
+    parts: Sequence[Part],
+    truth: Truth,
+    checks: Sequence[RecordCheck] = (),
+    id_sinks: Sequence[Expected[Any]] = (),
+) -> list[Any] | None:
+    """Read an auxiliary file, and return what the track keeps of its records, if anything.
+
+    `id_sinks` get the records as well: one list of ids may replace several truths.
+    """
+    contract_id = parts[0].contract.id
+    role = truth.track.roles.find_auxiliary(contract_id)
+    invalid = truth.invalid_ids[contract_id] = InvalidIds(role.id_field if role else "")
+    sink = _AuxiliarySink(role.keep if role else None, invalid, checks, id_sinks)
+    read(parts, sink)
+    invalid.finish(parts)
+    return sink.kept if sink.keep else None
+
+
+def _read_auxiliaries(
+    truth: Truth, documents: dict[str, Any], files: Files, wanted: Callable[[str, Sequence[Part]], bool]
+) -> list[str]:
+    """Read auxiliary files: documents as they are, of collections what the track keeps. Returns what is wrong."""
+    reasons: list[str] = []
+    for name in truth.track.roles.auxiliaries():
+        parts = files.groups.get(name)
+        if not parts or not wanted(name, parts):
+            continue
+        contract, others = parts[0].contract, truth.other_files(documents)
+        kept = read_collection(parts, truth, record_checks(contract.file_rules, others))
+        header = parts[0].validator.header if parts[0].validator else None
+        if contract.kind == "collection":
+            _compare_headers(parts[0], header, others)
+        documents[name] = header if kept is None else kept
+        reasons += _errors(name, parts)
+    return reasons
+
+
+def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
+    """Read the auxiliary files that were not read with the truth. Also returns what is wrong with them."""
+    documents: dict[str, Any] = dict(truth.documents)
+    reasons = _read_auxiliaries(truth, documents, files, lambda name, parts: not parts[0].validator)
+    others = truth.other_files(documents)
+    for name, parts in files.groups.items():
+        part, document = parts[0], documents.get(name)
+        if document is not None and part.contract.kind == "document":
+            for rule in part.contract.file_rules:  # such as evidence that refers to a document of the manifest
+                if rule.other in others:
+                    for finding in rule.check_document(document, others[rule.other]):
+                        part.collector.defer(finding._replace(ref=Ref(part.source.start, part.source.size)))
+    return documents, reasons
+
+
+class Readings(Struct, kw_only=True):
+    """What was read for a score, before counting."""
+
+    truth: Truth
+    files: Files
+    documents: dict[str, Any]
+    reasons: list[str]
+    """Why the files of the submission cannot be scored."""
+    pairings: dict[str, Pairing[Any, Any]] = {}
+    headers: dict[str, Header] = {}
+    fields: dict[str, str] = {}
+    """Fields of the result that the caller sets."""
+
+    def set_fields(self, given: HeaderOverrides) -> None:
+        """Set the caller's fields of the result. Raises `CallError` for a header field that is not used."""
+        self.fields = given.result_fields(self.truth.track)
+        given.check()
+
+    def submissions(self) -> list[Part]:
+        """Return the files with answers."""
+        return self.files.take(pair.submission for pair in self.truth.scorer.pairs).parts()
+
+
+def read_submission(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Readings:
+    """Read auxiliary files, stream the submission, and pair it with the truth."""
+    documents, reasons = read_auxiliary(truth, files)
+    found = Readings(truth=truth, files=files, documents=documents, reasons=reasons)
+    others = truth.other_files(documents)
+    for pair in truth.pairs or truth.scorer.pairs:
+        parts = files.groups.get(pair.submission, [])
+        if pair.truth not in truth.expected:
+            if parts:
+                read(parts)
+                names = ", ".join(part.name for part in parts)
+                files.notes.append(f"{names}: not scored, because there is no file of {pair.truth}")
+            continue
+        contract = registry.find(pair.submission)
+        unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
+        pairing = Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
+        found.pairings[pair.truth], found.headers[pair.submission] = pairing, {}
+        if parts:
+            _read_pair(parts, pairing, truth, settings)
+            header = found.headers[pair.submission] = given.complete(header_of(parts), contract)
+            reasons += [f"the header is not valid ({p.name})" for p in parts if p.validator and p.validator.bad_header]
+            reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
+            if truth.parts:
+                _report_missing(parts[0], pairing)
+        elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
+            files.notes.append(f"there is no file of {pair.submission}: its items count as not processed")
+    return found
+
+
+def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
+    """Pair the records with their truth, in chunks if that pays off."""
+    pool = settings.pool_for(parts)
+    if pool and not truth.pairs:
+        from medcontract.parallel.merge import read_in_chunks
+        from medcontract.parallel.sinks import PairingSinks, can_send
+
+        if can_send(pairing) and read_in_chunks(parts, pairing, PairingSinks(truth.track, truth.scorer, pairing), pool):
+            return
+    read(parts, pairing)
+
+
 def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
     """Report expected ids without a record, as problems of the first part, without a place."""
     missing = pairing.missing()
@@ -352,36 +339,3 @@ def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
         if rule.other == pairing.pair.truth:
             for finding in rule.check_missing(missing):
                 part.collector.defer(finding)
-
-
-def check_possible_fields(
-    track: Track, scorer: Scorer, files: Files, given: HeaderOverrides, known: Mapping[str, Header] | None = None
-) -> None:
-    """Raise `CallError`, before anything is read, if the result needs a header field that no file can contain.
-
-    `known`: the headers of a truth that was already read.
-    """
-    needed = track.result_fields.needed
-    parts = [
-        part for pair in scorer.pairs for name in {pair.truth, pair.submission} for part in files.groups.get(name, [])
-    ]
-    if not needed or not any(pair.submission in files.groups for pair in scorer.pairs):
-        return
-    possible = {name for part in parts if may_have_header(part) for name in header_fields(part.contract)}
-    possible |= given.names | {
-        name for header in (known or {}).values() for name, value in header.items() if value is not None
-    }
-    lacking = [name for name in needed if name not in possible]
-    if lacking:
-        raise lacks_fields(lacking)
-
-
-def lacks_fields(names: Sequence[str]) -> CallError:
-    message = f"the result needs {', '.join(names)}, which the files do not contain"
-    return CallError(message, f"pass {set_options(names)}")
-
-
-def lacking_fields(track: Track, headers: Mapping[str, Header]) -> list[str]:
-    """The header fields that the result needs and that no file has."""
-    known = {name for header in headers.values() for name, value in header.items() if value is not None}
-    return [name for name in track.result_fields.needed if name not in known]

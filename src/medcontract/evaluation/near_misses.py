@@ -14,21 +14,22 @@ from medcontract.problems import plural
 from medcontract.scoring.pairing import Pairing
 
 _EXAMPLES = 3
-
+_MOST_SAMPLES = 3
+_MOST_AFFIXES = 50
+_LONGEST = 100
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+_SPACE = re.compile(r"[^\S\n]+")
+_AROUND = re.compile(r"^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
+_SEPARATOR = re.compile(r"(?:[-_.]|[^\S\n])+")
+_IGNORED = dict.fromkeys(map(ord, "-_.0 \t\r\f\v"))
+_AFFIXES = ("a prefix", "a suffix")
+_Steps = Mapping[str, Callable[[str], str]]
 
 
 def _without_accents(text: str) -> str:
     if text.isascii():
         return text
     return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-
-
-_Steps = Mapping[str, Callable[[str], str]]
-
-_SPACE = re.compile(r"[^\S\n]+")
-_AROUND = re.compile(r"^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
-_SEPARATOR = re.compile(r"(?:[-_.]|[^\S\n])+")
 
 
 def _steps(name: str, step: Callable[[str], str]) -> _Steps:
@@ -45,20 +46,15 @@ _STEPS = _steps("whitespace", lambda text: _SPACE.sub("", text))
 _WITH_SEPARATORS = _steps("separators", lambda text: _SEPARATOR.sub("-", _AROUND.sub("", text)))
 """The same for ids that also differ in separators, such as `case_1` and `CASE-1`."""
 
-_AFFIXES = ("a prefix", "a suffix")
-
 
 def folded(key: Any, but: str = "", steps: _Steps = _STEPS) -> Any:
-    """The id or label without these differences, except one (`but`)."""
+    """Return the id or label without these differences, except one (`but`)."""
     if isinstance(key, tuple):
         return tuple(folded(part, but, steps) for part in key)
     key = key.replace("\n", " ")
     for name, step in steps.items():
         key = key if name == but else step(key)
     return key
-
-
-_IGNORED = dict.fromkeys(map(ord, "-_.0 \t\r\f\v"))
 
 
 def _signatures(keys: Sequence[Any]) -> list[Any]:
@@ -97,13 +93,8 @@ def near_pairs(unknown: Iterable[Any], known: Collection[Any]) -> list[tuple[Any
     return [(key, pairs[key]) for key in unknown if key in pairs]
 
 
-_MOST_SAMPLES = 3
-_MOST_AFFIXES = 50
-_LONGEST = 100
-
-
 def _with_affixes(unknown: Sequence[str], keys: Sequence[str], signatures: Sequence[str]) -> dict[str, Any]:
-    """Ids that are known if the same prefix and suffix is removed from all of them, or added: `images/r1.jpg` for `r1`.
+    """Find ids that are known if the same prefix and suffix is removed from all, or added: `images/r1.jpg` for `r1`.
 
     At least two, and at least half of the unknown ids: a single one may be a coincidence.
     """
@@ -113,7 +104,7 @@ def _with_affixes(unknown: Sequence[str], keys: Sequence[str], signatures: Seque
         if not form or len(form) > _LONGEST:
             continue
         for change in islice(_changes(form, _signatures([key])[0], keys, signatures, everything), _MOST_AFFIXES):
-            changed = {key: text for key, each in forms.items() if (text := change(each)) is not None}
+            changed = {key: text for key, each in forms.items() if (text := _changed(each, *change)) is not None}
             wanted = set(_signatures(list(changed.values())))
             similar = [key for key, signature in zip(keys, signatures, strict=True) if signature in wanted]
             originals = {folded(key): key for key in similar}
@@ -125,8 +116,8 @@ def _with_affixes(unknown: Sequence[str], keys: Sequence[str], signatures: Seque
 
 def _changes(
     form: str, signature: str, keys: Sequence[str], signatures: Sequence[str], everything: str
-) -> Iterator[Callable[[str], str | None]]:
-    """Functions that remove a prefix and a suffix, or add them, such that this id is known; the shortest first."""
+) -> Iterator[tuple[bool, str, str]]:
+    """Find a prefix and a suffix to remove (True) or add, such that this id is known; the shortest first."""
     starts = range(len(signature) + 1)
     parts = {signature[start:end] for start in starts for end in starts[start:]}
     inside = parts.intersection(signatures)
@@ -134,26 +125,21 @@ def _changes(
     for length in range(len(form) - 1, 0, -1) if known else ():
         for start in range(len(form) - length + 1):
             if form[start : start + length] in known:
-                yield _removing(form[:start], form[start + length :])
+                yield True, form[:start], form[start + length :]
     if signature in everything:
         others = (folded(key) for key, each in zip(keys, signatures, strict=True) if signature in each)
-        yield from (_adding(*other.split(form, 1)) for other in others if form in other)
+        yield from ((False, *other.split(form, 1)) for other in others if form in other)
 
 
-def _removing(prefix: str, suffix: str) -> Callable[[str], str | None]:
-    def remove(text: str) -> str | None:
-        fits = text.startswith(prefix) and text.endswith(suffix) and len(text) > len(prefix) + len(suffix)
-        return text[len(prefix) : len(text) - len(suffix)] if fits else None
-
-    return remove
-
-
-def _adding(prefix: str, suffix: str) -> Callable[[str], str | None]:
-    return lambda text: f"{prefix}{text}{suffix}"
+def _changed(text: str, removing: bool, prefix: str, suffix: str) -> str | None:
+    if not removing:
+        return f"{prefix}{text}{suffix}"
+    fits = text.startswith(prefix) and text.endswith(suffix) and len(text) > len(prefix) + len(suffix)
+    return text[len(prefix) : len(text) - len(suffix)] if fits else None
 
 
 def differences(pairs: Sequence[tuple[Key, Key]]) -> str:
-    """In what the pairs differ, such as "case or leading zeros"."""
+    """Say in what the pairs differ, such as "case or leading zeros"."""
     found = {name for mine, true in pairs for name in _differences(mine, true)}
     *most, last = [name for name in (*_STEPS, "separators", *_AFFIXES) if name in found] or ["spelling"]
     return f"{', '.join(most)} or {last}" if most else last
@@ -171,8 +157,13 @@ def _differences(mine: Any, true: Any) -> Iterator[str]:
         yield from (name for name, step in _STEPS.items() if step(shorter) in step(longer))
 
 
+def only_in_spelling(near: Sequence[tuple[Key, Key]], other: str) -> str:
+    """Say that ids or labels differ from another only in spelling, as the rest of a sentence."""
+    return f"{'differ' if len(near) > 1 else 'differs'} from {other} only in {differences(near)}"
+
+
 def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
-    """Unknown ids that differ from one of the truth only in spelling: their number, and which (as hints)."""
+    """Count unknown ids that differ from one of the truth only in spelling, and show some of them (as hints)."""
     warnings: list[str] = []
     hints: list[str] = []
     for pairing in pairings:
@@ -180,11 +171,9 @@ def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[
             continue
         near = near_pairs(pairing.unknown, pairing.similar_to())
         if near:
-            differ = "differ" if len(near) > 1 else "differs"
-            count, only = plural(len(near), "unknown id"), f"only in {differences(near)}"
-            warnings.append(f"{count} {differ} from an id of the truth {only}")
+            warnings.append(f"{plural(len(near), 'unknown id')} {only_in_spelling(near, 'an id of the truth')}")
             pairs = "; ".join(f"{shown_key(mine)} (truth: {shown_key(true)})" for mine, true in near[:_EXAMPLES])
-            hints.append(f"ids that differ {only}: {pairs}")
+            hints.append(f"ids that differ only in {differences(near)}: {pairs}")
         if not any(pairing.marks_by_run.values()):
             mine, true = (
                 ", ".join(map(shown_key, keys[:_EXAMPLES])) for keys in (pairing.unknown, pairing.expected.keys)

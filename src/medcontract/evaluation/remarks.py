@@ -3,11 +3,12 @@ and rankings. They are computed from what is kept of each record, so they do not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from medcontract.contracts.rules.id_hints import is_scientific
-from medcontract.evaluation.near_misses import differences, near_pairs
+from medcontract.evaluation.near_misses import near_pairs, only_in_spelling
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
@@ -27,6 +28,7 @@ def warning(code: str, message: str, hint: str | None = None, value: str | None 
 
 
 _MOST_KEPT = 1000
+_EXAMPLES = 3
 
 
 class LabelTally:
@@ -50,9 +52,6 @@ class LabelTally:
         self.expected = dict.fromkeys(sorted({label for item in items for label in self.vocabulary.expected(item)}))
         self._forms = {form for label in self.expected for form in self.vocabulary.forms(label)}
 
-    def add(self, record: Any) -> None:
-        self.count(self.vocabulary.predicted(record))
-
     def count(self, labels: Iterable[str]) -> None:
         """Count predicted labels."""
         for label in labels:
@@ -62,25 +61,13 @@ class LabelTally:
             elif len(self.unknown) < _MOST_KEPT:
                 self.unknown[label] = None
 
-    def near(self) -> list[tuple[str, str]]:
-        """Unknown labels that are similar to one of the truth, with that one."""
-        return near_pairs(self.unknown, self.expected)
-
-
-_EXAMPLES = 3
-
-
-def text_of(problem: Problem) -> str:
-    """The problem as a warning of a score."""
-    return f"{problem.code} {problem.message}" + (f": {problem.hint}" if problem.hint else "")
-
 
 def as_problem(remark: Remark) -> Problem:
     return Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint)
 
 
 def on_answers(pairings: Iterable[Pairing[Any, Any]], participant: bool) -> Iterator[Problem]:
-    """What looks wrong in the ids and the labels of a submission that was paired with a truth."""
+    """Find what looks wrong in the ids and the labels of a submission that was paired with a truth."""
     for pairing in pairings:
         yield from on_ids(pairing)
         for vocabulary in pairing.pair.vocabularies:
@@ -94,29 +81,26 @@ def on_answers(pairings: Iterable[Pairing[Any, Any]], participant: bool) -> Iter
 
 
 def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
-    """A problem if no label is known, and one if labels only differ in spelling, which participants do not see."""
+    """Report if no label is known, and if labels only differ in spelling, which participants do not see."""
     name = tally.vocabulary.name
-    near = [] if participant else tally.near()
+    near = [] if participant else near_pairs(tally.unknown, tally.expected)
     if not tally.matched:
         message = f"none of the predicted {name} occurs in the truth"
         shown = None if participant else _examples(tally.unknown, tally.expected)
         yield error("MC404", message, "check how they are written", shown)
     if near:
-        differ = "differ" if len(near) > 1 else "differs"
-        message = f"{plural(len(near), 'label')} among the {name} {differ} from the truth only in {differences(near)}"
+        message = f"{plural(len(near), 'label')} among the {name} {only_in_spelling(near, 'the truth')}"
         mine, true = zip(*near, strict=True)
         yield warning("MC502", message, "write them as in the truth", _examples(mine, true))
 
 
 def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
-    def few(labels: Iterable[str]) -> str:
-        return ", ".join(repr(shorten(label)) for label in list(labels)[:_EXAMPLES])
-
-    return f"{few(mine)}; in the truth: {few(true)}"
+    few = [", ".join(repr(shorten(label)) for label in islice(labels, _EXAMPLES)) for labels in (mine, true)]
+    return "; in the truth: ".join(few)
 
 
 def on_ids(pairing: Pairing[Any, Any]) -> Iterator[Problem]:
-    """Unknown ids that a spreadsheet changed. It depends on the submission only, so participants see it."""
+    """Find unknown ids that a spreadsheet changed. It depends on the submission only, so participants see it."""
     damaged = sum(map(is_scientific, pairing.unknown))
     if damaged:
         least = "at least " if len(pairing.unknown) < pairing.unknown_count else ""
@@ -124,16 +108,16 @@ def on_ids(pairing: Pairing[Any, Any]) -> Iterator[Problem]:
         yield warning("MC503", message, "a spreadsheet changed them: format the column as Text, and export it again")
 
 
-def on_headline(track: Track, verdict: Verdict, names: Mapping[str, str]) -> Iterator[Problem]:
-    """A warning if the figure that submissions are ranked by is 0, or the one that is used without it.
+def on_headline(track: Track, verdict: Verdict) -> Iterator[Problem]:
+    """Warn if the figure that submissions are ranked by is 0, or the one that is used without it.
 
-    Not if 0 is nothing special: if lower is better, or if the figure has no bounds. `names`: of both figures.
+    Not if 0 is nothing special: if lower is better, or if the figure has no bounds.
     """
     if not verdict.valid:
         return
     unbounded = {figure.name for figure in track.figures if figure.low is None and figure.high is None}
-    for field, name in names.items():
-        value = getattr(verdict, field)
+    figures = ((verdict.headline_name or track.headline, verdict.headline), (track.second, verdict.second))
+    for name, value in figures:
         if value is not None and value <= 0 and name not in unbounded | track.better_lower:
             shown = coarse(float(value))  # participants see it
             yield warning("MC504", f"{plain_name(name)} is {shown:g}", "check that answers and truth belong together")

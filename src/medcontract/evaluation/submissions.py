@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.addresses import Address, as_address, real_path
+from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError
-from medcontract.evaluation.arguments import expand, list_path, no_data_files
-from medcontract.evaluation.inputs import GivenFile, has_data_extension, without_extensions
-from medcontract.evaluation.unused_files import SkippedFile, skipped
-from medcontract.reading.archive_paths import is_archive, open_source, split_member
+from medcontract.evaluation.files import Expanded, GivenFile, expand, list_path, no_data_files, path_of
+from medcontract.evaluation.selection import SkippedFile, skipped
+from medcontract.reading.archive_paths import is_archive, open_source, split_member, without_ending
 from medcontract.reading.exclude import Exclude
 from medcontract.reading.folders import why_refused, why_unreadable
 from medcontract.reading.limits import Limits
@@ -43,71 +43,25 @@ class Submission(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> frozenset[str]:
-        return frozenset(map(path_of, (file for file, _ in self.files)))
+        return frozenset(path_of(file) for file, _ in self.files)
 
     @property
     def plain_name(self) -> str:
         """The name of the folder, or of the file or archive without its extension."""
-        return self.name if self.is_folder and not self.is_archive else without_extensions(self.name)
+        return self.name if self.is_folder and not self.is_archive else _without_extensions(self.name)
 
 
-def path_of(file: str | Source) -> str:
-    return file.name if isinstance(file, Source) else file
+def _without_extensions(name: str) -> str:
+    """Return the name of a data file or an archive without its extensions (`.json`, `.csv.gz`, `.tar.gz`)."""
+    if without_ending(name) != name:
+        return without_ending(name)
+    plain = name[:-3] if name.lower().endswith(".gz") else name
+    stem, extension = os.path.splitext(plain)
+    return stem if extension.lower() in BY_ENDING else name
 
 
-class Measured(Struct, frozen=True, kw_only=True):
-    """Measurements by the organizer (`--measured`): files, by name of the submission."""
-
-    files: dict[str, tuple[str | Source, ...]]
-
-    def assigned_to(self, submissions: Sequence[Submission]) -> list[Submission]:
-        """The submissions with their measurements; without files, if others have the same name."""
-        counts = Counter(submission.plain_name for submission in submissions)
-        return [self._assigned(submission, counts[submission.plain_name]) for submission in submissions]
-
-    def _assigned(self, submission: Submission, count: int) -> Submission:
-        name = submission.plain_name
-        if count > 1 and name in self.files:
-            error = f"{count} submissions are named {name}, so --measured is ambiguous (rename them)"
-            return replace(submission, files=(), error=error)
-        return replace(submission, measured=self.files.get(name, ()))
-
-    def unknown(self, submissions: Sequence[Submission]) -> list[str]:
-        """Warnings about measurements without a submission."""
-        names = {submission.plain_name for submission in submissions}
-        return [f"--measured: there is no submission {name}: ignored" for name in sorted(self.files.keys() - names)]
-
-
-def measured_in(folder: str, limits: Limits | None = None) -> Measured:
-    """`folder/NAME/` and `folder/NAME.json` contain measurements of the submission NAME. Raises `CallError`."""
-    folder = as_address(folder)
-    found: dict[str, tuple[str | Source, ...]] = {}
-    for entry, path, is_folder in _entries(folder):
-        name = base_name(entry) if is_folder else without_extensions(base_name(entry))
-        refused = None if isinstance(path, Address) else why_unreadable(path)
-        files = [Source(path, refused=refused)] if refused else expand(path, limits).files
-        found[name] = (*found.get(name, ()), *files)
-    return Measured(files=found)
-
-
-def _entries(folder: str) -> list[tuple[str, str, bool]]:
-    """The name and path of each visible entry of a folder, and whether it is a folder. Raises `CallError`."""
-    hint = "pass to --measured a folder with an entry for each submission"
-    if isinstance(folder, Address):
-        from medcontract.reading.remote_folders import entries, is_folder
-
-        try:
-            found = entries(folder) if is_folder(folder) else []
-        except OSError as error:
-            raise CallError(f"{folder}: {error.strerror}", getattr(error, "hint", None)) from None
-        if not found:
-            raise CallError(f"{folder}: no such folder", hint)
-        return [(name, path, inside) for name, path, inside in found]
-    if not os.path.isdir(folder):
-        raise CallError(f"{folder}: no such folder", hint)
-    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    paths = [os.path.join(folder, name) for name in names]
-    return [(name, path, os.path.isdir(path)) for name, path in zip(names, paths, strict=True)]
+def _has_data_extension(path: str) -> bool:
+    return _without_extensions(os.path.basename(path)) != os.path.basename(path)
 
 
 class FoundSubmissions(NamedTuple):
@@ -121,7 +75,7 @@ class FoundSubmissions(NamedTuple):
 def submissions_in(
     given: Sequence[tuple[str, str | None]], limits: Limits | None = None, exclude: Exclude | None = None
 ) -> FoundSubmissions:
-    """Each folder, archive or data file is a submission; it may have a contract, which is that of all its files.
+    """Return a submission for each folder, archive or data file; it may have a contract, which all its files have.
 
     A pipe, a device, and a link that leads out of its folder or to another submission are submissions that cannot be
     read. Raises `CallError` if there are none.
@@ -130,18 +84,17 @@ def submissions_in(
     notes: list[str] = []
     unique = {_place(path): (path, contract_id) for path, contract_id in reversed(given)}
     for place, (path, contract_id) in reversed(unique.items()):
+        is_local = not isinstance(path, Address) and not split_member(path)
         if not _exists(path):
             raise CallError(f"{path}: no such file or folder", missing_file_hint(path))
-        is_local = not isinstance(path, Address) and not split_member(path)
         refused = why_refused(path, [each for each in unique if each != place]) if is_local else None
-        reason = None if contract_id or refused else _no_submission(path)
         if refused:
             source = Source(place, refused=refused)
             found.append(Submission(name=_name(path), files=((source, None),), is_folder=False))
-        elif reason:
+        elif not contract_id and (reason := _no_submission(path)):
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
         else:
-            found.append(submission_at(path, contract_id, limits, exclude))
+            found.append(_submission_at(path, contract_id, limits, exclude))
     if not found:
         hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
         raise CallError("there are no submissions to rank", hint)
@@ -149,7 +102,7 @@ def submissions_in(
 
 
 def _place(path: str) -> str:
-    """A text that is the same for two paths of one submission, but not for a link and what it leads to."""
+    """Return a text that is the same for two paths of one submission, but not for a link and what it leads to."""
     if isinstance(path, Address):
         return real_path(path)
     folder, name = os.path.split(os.path.abspath(path))
@@ -170,38 +123,101 @@ def _exists(path: str) -> bool:
     return os.path.lexists(path)
 
 
-def submission_at(
+def _submission_at(
     path: str, contract_id: str | None = None, limits: Limits | None = None, exclude: Exclude | None = None
 ) -> Submission:
-    """The submission in a folder, an archive or a file."""
+    """Return the submission in a folder, an archive or a file."""
     inside = list_path(path, limits, exclude)
-    files = tuple((file, contract_id) for file in inside.files)
-    error = None if files else no_data_files(inside)
-    is_folder = inside.files != [path]
     return Submission(
-        name=_name(path), files=files, error=error, is_folder=is_folder, is_archive=inside.is_archive,
+        name=_name(path),
+        files=tuple((file, contract_id) for file in inside.files),
+        error=None if inside.files else no_data_files(inside),
+        is_folder=inside.files != [path],
+        is_archive=inside.is_archive,
         skipped=inside.skipped,
-    )  # fmt: skip
+    )
 
 
 def _no_submission(path: str) -> str | None:
-    """Why a file among the submissions is not one, such as a readme or a script; None if it may be one.
+    """Say why a file among the submissions is not one, such as a readme or a script; None if it may be one.
 
     A file that may be meant as data, such as a spreadsheet, is a submission: it is refused with the reason. Any other
     file is one only if its contract is recognized.
     """
-    if has_data_extension(path) or not _is_file(path):
-        return None
     file = skipped(path)
-    if file.may_be_data:
+    if _has_data_extension(path) or file.may_be_data:
+        return None
+    if isinstance(path, Address):
+        from medcontract.reading.remote_folders import is_folder
+
+        is_file = not is_folder(path) and not is_archive(path)
+    else:
+        is_file = os.path.isfile(path)
+    if not is_file:
         return None
     found = identify(open_source(path), None, ProblemCollector(1))
     return None if isinstance(found, Identified) else file.reason
 
 
-def _is_file(path: str) -> bool:
-    if isinstance(path, Address):
-        from medcontract.reading.remote_folders import is_folder
+def with_measured(found: FoundSubmissions, folder: str, limits: Limits | None = None) -> FoundSubmissions:
+    """Add measurements by the organizer: `folder/NAME/` and `folder/NAME.json` are those of the submission NAME.
 
-        return not is_folder(path) and not is_archive(path)
-    return os.path.isfile(path)
+    They replace measurements in the submission. One whose name others have, too, has no files then. Raises `CallError`.
+    """
+    measured: dict[str, tuple[str | Source, ...]] = {}
+    for entry, path, is_folder in _entries(as_address(folder)):
+        name = base_name(entry) if is_folder else _without_extensions(base_name(entry))
+        refused = None if isinstance(path, Address) else why_unreadable(path)
+        files = [Source(path, refused=refused)] if refused else expand(path, limits).files
+        measured[name] = (*measured.get(name, ()), *files)
+    counts = Counter(submission.plain_name for submission in found.submissions)
+    submissions = []
+    for submission in found.submissions:
+        name = submission.plain_name
+        if counts[name] > 1 and name in measured:
+            error = f"{counts[name]} submissions are named {name}, so --measured is ambiguous (rename them)"
+            submissions.append(replace(submission, files=(), error=error))
+        else:
+            submissions.append(replace(submission, measured=measured.get(name, ())))
+    unknown = sorted(measured.keys() - counts.keys())
+    notes = [f"--measured: there is no submission {name}: ignored" for name in unknown]
+    return FoundSubmissions(submissions, found.notes + notes)
+
+
+def _entries(folder: str) -> Sequence[tuple[str, str, bool]]:
+    """Return name and path of each visible entry of a folder, and whether it is a folder. Raises `CallError`."""
+    missing = CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
+    if isinstance(folder, Address):
+        from medcontract.reading.remote_folders import entries, is_folder
+
+        try:
+            found = entries(folder) if is_folder(folder) else []
+        except OSError as error:
+            raise CallError(f"{folder}: {error.strerror}", getattr(error, "hint", None)) from None
+        if not found:
+            raise missing
+        return found
+    if not os.path.isdir(folder):
+        raise missing
+    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    paths = [os.path.join(folder, name) for name in names]
+    return [(name, path, os.path.isdir(path)) for name, path in zip(names, paths, strict=True)]
+
+
+def find_submission(path: str, ignored: Collection[str] = ()) -> Submission:
+    """Return the submission in a folder, or a file or an archive, on a platform.
+
+    `ignored`: names of files that the platform adds to the folder. If there is only one data file or archive besides
+    them, it is the submission.
+    """
+    if not os.path.isdir(path):
+        return _submission_at(path)
+    others = [name for name in os.listdir(path) if name not in ignored and not name.startswith(".")]
+    only = os.path.join(path, others[0]) if len(others) == 1 else ""
+    if os.path.isfile(only) and not os.path.islink(only) and (_has_data_extension(only) or is_archive(only)):
+        return _submission_at(only)
+    inside, paths = _submission_at(path), {os.path.join(path, name) for name in ignored}
+    files = tuple(given for given in inside.files if given[0] not in paths)
+    left = tuple(file for file in inside.skipped if file.path not in paths)
+    error = inside.error if files else no_data_files(Expanded([], left))
+    return replace(inside, files=files, skipped=left, error=error)

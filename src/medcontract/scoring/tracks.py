@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from medcontract.contracts import plugins, registry
-from medcontract.errors import CallError, name_argument, name_plugin
+from medcontract.errors import CallError, name_argument, name_plugin, report_plugin_errors
 from medcontract.scoring.custom_metrics import register_metrics
+from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
 from medcontract.scoring.track import Option, Track
 from medcontract.scoring.track_checks import check_consistency, check_types
 
@@ -82,6 +84,32 @@ def track(name: str) -> Track:
 def options() -> dict[str, tuple[Track, Option]]:
     """The options of all tracks, by name, with the track of each."""
     return {option.name: (found, option) for found in every() for option in found.options}
+
+
+@report_plugin_errors()
+def changed_protocol(
+    track: Track, parameters: Sequence[tuple[str, str]], given: ScoringOptions = NO_OPTIONS
+) -> Protocol:
+    """Return the protocol of a track with the caller's parameters and options. Raises `CallError`."""
+    own = {option.name for option in track.options}
+    for name in given.options:
+        if name not in own:
+            raise _option_of_another_track(name, track)
+    if given.breakdown and not track.scorer.explains:
+        those = " and ".join(each.id for each in every() if each.scorer.explains)
+        raise CallError(f"--breakdown is an option of the tracks {those}, not of {track.id}")
+    protocol = track.protocol
+    for name, value in parameters:
+        if name not in protocol.values and name in options():
+            raise _option_of_another_track(name, track)
+        protocol = protocol.changed(name, value)
+    return track.completed(protocol, given)
+
+
+def _option_of_another_track(name: str, track: Track) -> CallError:
+    owner, option = options()[name]
+    message = f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}"
+    return CallError(message, f"see the parameters: medcontract protocol show {track.id}" if option.parameter else None)
 
 
 def register(*tracks: Track) -> None:

@@ -9,20 +9,20 @@ import pytest
 from tests.commands import Call
 
 from medcontract.contracts.registry import TRACKS
-from medcontract.evaluation import inputs
+from medcontract.evaluation import files
 
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file was judged, by path."""
     found: Counter[str] = Counter()
-    validator_for: Any = vars(inputs)["validator_for"]
+    validator_for: Any = vars(files)["validator_for"]
 
     def counting(source: Any, *arguments: Any, **settings: Any) -> Any:
         found[source.name] += 1
         return validator_for(source, *arguments, **settings)
 
-    monkeypatch.setattr(inputs, "validator_for", counting)
+    monkeypatch.setattr(files, "validator_for", counting)
     return found
 
 

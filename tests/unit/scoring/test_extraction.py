@@ -34,8 +34,9 @@ NAMES = {
 
 def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] | None = None, parameters: Any = None,
           **records: list[Record]) -> medcontract.Score:  # fmt: skip
-    from medcontract.evaluation.build_results import score_result
-    from medcontract.evaluation.score import score_files
+    from medcontract.evaluation.files import GivenFiles
+    from medcontract.evaluation.score import score_files, score_result
+    from medcontract.evaluation.settings import Settings
 
     given: list[tuple[Any, str | None]] = [
         (str(lines(folder, f"{name}.jsonl", found)), NAMES[name]) for name, found in records.items()
@@ -48,7 +49,7 @@ def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] |
         text = "\n".join(["doc_id,doc_type,image_path,label_status,pii_checked", *rows]) + "\n"
         (folder / "manifest.csv").write_text(text)
         given.append((str(folder / "manifest.csv"), None))
-    return score_result(score_files(given, parameters=tuple((parameters or {}).items())))
+    return score_result(score_files(GivenFiles(given), Settings(parameters=tuple((parameters or {}).items()))))
 
 
 def document(found: medcontract.Score, number: int = 0) -> Record:

@@ -45,8 +45,8 @@ from tests.scoring_files import (
 
 import medcontract
 from medcontract.contracts.contract import Validated
-from medcontract.evaluation.build_results import score_result
-from medcontract.evaluation.score import score_files
+from medcontract.evaluation.files import GivenFiles
+from medcontract.evaluation.score import score_files, score_result
 from medcontract.scoring.expected import Expected, validated
 from medcontract.scoring.pairing import Pair, Pairing
 
@@ -684,8 +684,11 @@ def test_an_empty_truth(track: str, tmp_path: Path) -> None:
     """There is nothing that could be right."""
     _, sent = many(track, 1)
     truth_id, sent_id, _ = CONTRACTS[track]
-    files = [(str(write(tmp_path, truth_id, [])), truth_id), (str(write(tmp_path, sent_id, sent)), sent_id)]
-    score = score_result(score_files(files))
+    files = [
+        (str(write(tmp_path, truth_id, [])), truth_id),
+        (str(write(tmp_path, sent_id, sent)), sent_id),
+    ]
+    score = score_result(score_files(GivenFiles(files)))
     assert refused(score)
     assert score.processing is None
 

@@ -19,7 +19,7 @@ Kind = TypeVar("Kind")
 
 
 def tally_of(track: Track, scorer: Scorer, answers: Answers) -> Tally:
-    """The tally of a scorer. Raises `BrokenPlugin` if that is not usable."""
+    """Return the tally of a scorer. Raises `BrokenPlugin` if that is not usable."""
     tally = scorer.tally(answers)
     if _is_ours(scorer):
         return tally
@@ -38,84 +38,77 @@ def tally_of(track: Track, scorer: Scorer, answers: Answers) -> Tally:
 
 
 def notes_of(track: Track, scorer: Scorer, tally: Tally) -> Notes:
-    """What the scorer says about a tally. Raises `BrokenPlugin` if that is not usable."""
+    """Return what the scorer says about a tally. Raises `BrokenPlugin` if that is not usable."""
     notes = scorer.notes(tally)
-    if not _is_ours(scorer):
-        _require(track, "notes", notes, Notes)
-        _require_texts(track, "notes", notes, "warnings", "about_truth")
-        notes.remarks = tuple(checked(track, scorer, notes.remarks, Remark))
+    _require(track, "notes", notes, Notes)
+    _require_texts(track, "notes", notes, "warnings", "about_truth")
+    notes.remarks = tuple(checked(track, notes.remarks, Remark))
     return notes
 
 
 def verdict_of(track: Track, scorer: Scorer, tally: Tally) -> Verdict:
-    """The verdict on a tally. Raises `BrokenPlugin` if the result is not a document of the track's result contract."""
-    if _is_ours(scorer):
-        return verdict_on(scorer, tally)
-    return verdict_on(scorer, tally, lambda finished: _check_finished(track, finished))
+    """Return the verdict on a tally. Raises `BrokenPlugin` if the result does not satisfy the result contract."""
+
+    def check(finished: Any) -> None:
+        _require(track, "figures", finished, Finished)
+        _require_figures(track, "figures", finished)
+        _require_texts(track, "figures", finished, "warnings", "reasons")
+        if finished.decision not in (None, "GO", "NO-GO"):
+            raise _broken(track, "figures", "decision must be GO, NO-GO or None")
+        _require_document(track, "figures", finished.result)
+
+    return verdict_on(scorer, tally, None if _is_ours(scorer) else check)
 
 
-def all_are(kind: type[Kind], track: Track, scorer: Scorer, function: str, found: Any) -> Iterator[Kind]:
-    """What a function of a scorer returns. Raises `BrokenPlugin` unless all are of this type."""
+def check_result(track: Track, scorer: Scorer, verdict: Verdict) -> Verdict:
+    """Return the verdict of a scorer that scores a result again (`Scorer.rescore`)."""
     if not _is_ours(scorer):
-        _require(track, function, found, Iterable)
-    for each in found:
-        if not _is_ours(scorer):
-            _require(track, function, each, kind, "each")
-        yield each
+        _require(track, "rescore", verdict, Verdict)
+        if verdict.result is not None:
+            _require_document(track, "rescore", verdict.result)
+        _require_figures(track, "rescore", verdict)
+    return verdict
 
 
 def for_participants(track: Track, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-    """The figures of a result that participants may see, not rounded. Raises `BrokenPlugin` if it is not a dict."""
+    """Return the figures that participants may see, not rounded. Raises `BrokenPlugin` if it is not a dict."""
     shown = track.for_participants(result, headline)
     _require(track, "for_participants", shown, dict)
     return shown
 
 
-def checked(track: Track, scorer: Scorer, found: Iterable[Check], kind: type[Check]) -> Iterator[Check]:
-    """The limits or remarks of a scorer. Raises `BrokenPlugin` for any other value, or an unknown code."""
-    name = f"{kind.__name__.lower()}s"
-    for each in all_are(kind, track, scorer, name, found):
-        if not _is_ours(scorer):
-            try:
-                require_code(each.code, f"a {kind.__name__}")
-            except CallError as error:
-                raise _broken(track, name, error.as_options[0]) from None
+def all_are(kind: type[Kind], track: Track, function: str, found: Any) -> Iterator[Kind]:
+    """Return what a function of a scorer returns. Raises `BrokenPlugin` unless all are of this type."""
+    _require(track, function, found, Iterable)
+    for each in found:
+        _require(track, function, each, kind, "each")
         yield each
 
 
-def check_result(track: Track, scorer: Scorer, verdict: Any) -> Verdict:
-    """The verdict of a scorer that scores a result again (`Scorer.rescore`)."""
-    if not _is_ours(scorer):
-        _require(track, "rescore", verdict, Verdict)
-        if verdict.result is not None:
-            _check_document(track, "rescore", verdict.result)
-        for name in ("headline", "second"):
-            _check_figure(track, "rescore", name, getattr(verdict, name))
-    checked: Verdict = verdict
-    return checked
+def checked(track: Track, found: Iterable[Check], kind: type[Check]) -> Iterator[Check]:
+    """Return the limits or remarks of a scorer. Raises `BrokenPlugin` for any other value, or an unknown code."""
+    name = f"{kind.__name__.lower()}s"
+    for each in all_are(kind, track, name, found):
+        try:
+            require_code(each.code, f"a {kind.__name__}")
+        except CallError as error:
+            raise _broken(track, name, error.as_options[0]) from None
+        yield each
 
 
 def _is_ours(scorer: Scorer) -> bool:
     return type(scorer).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
-def _check_finished(track: Track, finished: Any) -> None:
-    _require(track, "figures", finished, Finished)
+def _require_figures(track: Track, function: str, found: Any) -> None:
     for name in ("headline", "second"):
-        _check_figure(track, "figures", name, getattr(finished, name))
-    _require_texts(track, "figures", finished, "warnings", "reasons")
-    if finished.decision not in (None, "GO", "NO-GO"):
-        raise _broken(track, "figures", "decision must be GO, NO-GO or None")
-    _check_document(track, "figures", finished.result)
+        value = getattr(found, name)
+        if value is not None and type(value) is not Fraction:
+            raise _broken(track, function, f"{name} must be a Fraction or None, not {type(value).__name__}")
 
 
-def _check_figure(track: Track, function: str, name: str, value: Any) -> None:
-    if value is not None and type(value) is not Fraction:
-        raise _broken(track, function, f"{name} must be a Fraction or None, not {type(value).__name__}")
-
-
-def _check_document(track: Track, function: str, result: Any) -> None:
-    """Only the location of what is wrong is reported: the result may contain ids of records."""
+def _require_document(track: Track, function: str, result: Any) -> None:
+    """Report only the location of what is wrong: the result may contain ids of records."""
     from pydantic import ValidationError
 
     _require(track, function, result, dict, "result")
@@ -124,10 +117,8 @@ def _check_document(track: Track, function: str, result: Any) -> None:
         contract.model.model_validate(result)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = pointer(first["loc"], plain=True) or "its keys"
-        raise _broken(
-            track, function, f"the result is not a document of {contract.id}: see {where} ({first['type']})"
-        ) from None
+        place = f"see {pointer(first['loc'], plain=True) or 'its keys'} ({first['type']})"
+        raise _broken(track, function, f"the result is not a document of {contract.id}: {place}") from None
 
 
 def _require(track: Track, function: str, value: Any, kind: type, what: str = "") -> None:

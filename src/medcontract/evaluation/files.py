@@ -1,0 +1,425 @@
+"""The files of a call: paths, folders, archives, `CONTRACT=PATH`, standard input, and the contract of each file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from medcontract.addresses import Address, as_address, real_path
+from medcontract.containers import BY_ENDING
+from medcontract.contracts import registry
+from medcontract.contracts.contract import RecordSink
+from medcontract.contracts.recognition import is_truth_or_submission, of_columns, other_role
+from medcontract.errors import CallError, NotRecognised
+from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
+from medcontract.reading.archive_paths import is_archive, open_source
+from medcontract.reading.exclude import Exclude
+from medcontract.reading.source import STDIN, Source
+from medcontract.results.validation import FileReport, Problem
+from medcontract.validation.dispatch import Identified, identify, validator_for
+from medcontract.validation.parts import Part, base_name, report_read
+from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.records import Progress, run_parts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from medcontract.evaluation.settings import Settings
+    from medcontract.reading.folders import Listing
+    from medcontract.reading.limits import Limits
+
+FileName = str | os.PathLike[str]
+GivenFile = tuple[str | Source, str | None]
+"""A path or an open source, and the contract given by the caller."""
+_NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
+_UNREADABLE = ("MC001", "MC002", "MC003")
+
+
+class GivenFiles(NamedTuple):
+    """The files of a call, with folders and archives replaced by the data files in them."""
+
+    files: Sequence[GivenFile]
+    found: Mapping[str, str] = MappingProxyType({})
+    """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
+    skipped: tuple[SkippedFile, ...] = ()
+    """The files in these folders that are not read, because of their names."""
+
+
+class Expanded(NamedTuple):
+    """A path of a call: a file, or the data files in a folder or an archive."""
+
+    files: list[str | Source]
+    """Entries of a folder that cannot be read are included, as a source with the reason."""
+    skipped: tuple[SkippedFile, ...] = ()
+    is_archive: bool = False
+
+
+def path_of(file: str | Source) -> str:
+    return file.name if isinstance(file, Source) else file
+
+
+def given_files(
+    names: Iterable[FileName],
+    contract: str | None = None,
+    schema: FileName | None = None,
+    others: Iterable[object] = (),
+    limits: Limits | None = None,
+    exclude: Exclude | None = None,
+) -> GivenFiles:
+    """Return the files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
+
+    `others`: other files that the call reads. `limits`: for archives. `exclude`: files in folders that are not read.
+    """
+    wanted = matching([split(name, contract) for name in names])
+    stdin_once([*(path for path, _ in wanted), schema, *others])
+    for path, contract_id in wanted:
+        if contract_id and schema:
+            raise CallError("--schema and a contract cannot be used together", "pass one of the two")
+        if contract_id:
+            registry.find(contract_id)
+        elif path == STDIN and not schema:
+            raise CallError(
+                "standard input needs a contract",
+                "pass CONTRACT=- instead of -; for the ids see: medcontract schema list",
+            )
+    expanded = [(path, contract_id, expand(path, limits, exclude)) for path, contract_id in wanted]
+    named = {real_path(path) for path, _, inside in expanded if inside.files == [path]}
+    folders = [(path, inside) for path, _, inside in expanded if inside.files != [path]]
+    found = {path_of(file): path for path, inside in folders for file in inside.files}
+    skipped_files = {file.path: file for _, inside in folders for file in inside.skipped}
+    return GivenFiles(
+        files=[(file, contract_id) for _, contract_id, inside in expanded for file in inside.files],
+        found={file: path for file, path in found.items() if real_path(file) not in named},
+        skipped=tuple(file for file in skipped_files.values() if real_path(file.path) not in named),
+    )
+
+
+def split(name: FileName, contract: str | None = None) -> tuple[str, str | None]:
+    """Split `CONTRACT=PATH`, unless it is a `Path` or there is a file with exactly that name."""
+    match = _NAMED.fullmatch(name) if isinstance(name, str) else None
+    if match and not os.path.lexists(name):
+        return as_address(match.group(2)), match.group(1)
+    return as_address(os.fspath(name)), contract
+
+
+def split_known(name: FileName, contract: str | None = None) -> tuple[str, str | None]:
+    """Split like `split`. Raises `CallError` for an unknown contract."""
+    path, contract_id = split(name, contract)
+    if contract_id is not None:
+        registry.find(contract_id)
+    return path, contract_id
+
+
+def matching(given: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    """Replace patterns in addresses by what they match: no shell did so. Raises `CallError` if nothing matches."""
+    found: list[tuple[str, str | None]] = []
+    for path, contract_id in given:
+        if isinstance(path, Address):
+            from medcontract.reading.remote_folders import matches
+
+            found += [(each, contract_id) for each in matches(path)]
+        else:
+            found.append((path, contract_id))
+    return found
+
+
+def stdin_once(names: Iterable[object]) -> None:
+    """Raise `CallError` if more than one file is standard input."""
+    if list(names).count(STDIN) > 1:
+        raise CallError("standard input was given twice", "save one of the two to a file")
+
+
+def expand(path: str, limits: Limits | None = None, exclude: Exclude | None = None) -> Expanded:
+    """List a path like `list_path`. Raises `CallError` for a folder or an archive without data files."""
+    inside = list_path(path, limits, exclude)
+    if not inside.files and exclude and list_path(path, limits).files:
+        raise CallError(f"{path}: all data files in this folder are excluded", "pass fewer --exclude patterns")
+    if not inside.files:
+        raise CallError(f"{path}: {no_data_files(inside)}", f"expected files with {', '.join(BY_ENDING)}")
+    return inside
+
+
+def list_path(path: str, limits: Limits | None = None, exclude: Exclude | None = None) -> Expanded:
+    """Return a file as it is, a folder or an archive as the data files in it, sorted, which may be none.
+
+    An archive that cannot be read is a file.
+    """
+    inside: Listing | None = None
+    if isinstance(path, Address) and not path.split_member() and not is_archive(path):
+        from medcontract.reading.remote_folders import list_remote
+
+        inside = list_remote(path, BY_ENDING, exclude)
+    elif os.path.isdir(path):
+        from medcontract.reading.folders import list_files
+
+        inside = list_files(path, BY_ENDING, exclude)
+    elif is_archive(path):
+        from medcontract.reading.archives import list_archive
+
+        inside = list_archive(path, BY_ENDING, limits, exclude)
+    if inside is None:
+        return Expanded([path])
+    files = [Source(file, refused=refused) if refused else file for file, refused in inside.data]
+    return Expanded(files, tuple(map(skipped, inside.others)), is_archive(path))
+
+
+def no_data_files(inside: Expanded) -> str:
+    """Say that a folder or an archive has no data files, and what it contains instead."""
+    others = describe_skipped(inside.skipped)
+    return f"no data files in this {'archive' if inside.is_archive else 'folder'}{f' ({others})' if others else ''}"
+
+
+def input_file(file: FileName | bytes, name: str | None) -> Source:
+    """Open a file or bytes, with the name that messages show. An archive means the only data file in it."""
+    if isinstance(file, bytes):
+        return Source(file, name)
+    path = as_address(os.fspath(file))
+    files = expand(path).files if is_archive(path) else [path]
+    only = files[0]
+    source = only if isinstance(only, Source) else open_source(path if len(files) > 1 else only)
+    source.name = source.name if name is None else name
+    return source
+
+
+def given_frames(frames: Iterable[pd.DataFrame], named: Mapping[str, pd.DataFrame]) -> list[tuple[Source, str | None]]:
+    """Return the DataFrames of a call, each with its contract.
+
+    `named`: by the name of their contract, such as `truth`, or by its id. The contract of the others is recognized from
+    their columns. Raises `CallError` for a frame of another contract than its name says.
+    """
+    from medcontract.validation.frames import frame_source
+
+    found: list[tuple[Source, str | None]] = []
+    for frame in frames:
+        contract_id = _recognized(frame)
+        found.append((frame_source(frame, contract_id, contract_id and contract_id.partition("/")[2]), contract_id))
+    for name, frame in named.items():
+        contract_id = _contract_named(name, frame)
+        found.append((frame_source(frame, contract_id, name), contract_id))
+    return found
+
+
+def contracts_named(name: str) -> list[str]:
+    """Return the contracts that an argument can mean: `lab_labels` is the name of extraction/lab-labels."""
+    name = name.replace("_", "-")
+    known = (each.id for track in registry.tracks().values() for each in track)
+    return [each for each in known if name in (each, each.partition("/")[2])]
+
+
+def _contract_named(name: str, frame: pd.DataFrame) -> str | None:
+    """Return the contract of a frame that is given by name; None if its columns match no contract."""
+    candidates = contracts_named(name)
+    flat = [each for each in candidates if registry.find(each).columns]
+    if len(flat) < 2:
+        return (flat or candidates)[0]
+    recognized = _recognized(frame)
+    if recognized is None or recognized in flat:
+        return recognized
+    raise CallError(f"'{name}' has the columns of {recognized}", f"expected a DataFrame of {' or '.join(flat)}")
+
+
+def _recognized(frame: pd.DataFrame) -> str | None:
+    try:
+        return of_columns(frozenset(map(str, frame.columns))).contract_id
+    except NotRecognised:
+        return None
+
+
+class Files:
+    """The files of one call, by contract."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, list[Part]] = {}
+        self.unread: list[FileReport] = []
+        """Files that cannot be read, or that are so broken that their contract cannot be recognized."""
+        self.unread_sources: dict[str, Source] = {}
+        """These files, by path."""
+        self._unread_because: dict[str, Problem] = {}
+        self.unrecognized: list[FileReport] = []
+        """Files in a folder that match no contract."""
+        self.skipped: Sequence[SkippedFile] = ()
+        """Files in a folder that are not read, because they do not have the extension of a data file."""
+        self.found: Collection[str] = ()
+        """Files that were found in a folder, not named in the call."""
+        self.notes: list[str] = []
+        """Warnings about files that were ignored, or used from an unexpected place."""
+
+    def parts(self) -> list[Part]:
+        return [part for group in self.groups.values() for part in group]
+
+    def describe(self) -> str:
+        return ", ".join(f"{part.name} is {part.contract.id}" for part in self.parts())
+
+    def ignore_broken(self, found: Collection[str], submissions: Iterable[str]) -> None:
+        """Ignore broken files in folders with a submission: they are most likely not part of it."""
+        if any(name in self.groups for name in submissions):
+            for report in [report for report in self.unread if report.path in found]:
+                problem = self._unread_because[report.path]
+                if problem.code in _UNREADABLE:  # it may be part of the submission
+                    continue
+                self.unread.remove(report)
+                is_link = problem.code == "MC028"
+                place = f"line {problem.line}: " if problem.line is not None else ""
+                why = f": {problem.message}" if is_link else f" cannot be read: ignored ({place}{problem.message})"
+                self.notes.append(base_name(report.path) + why)
+
+    def add_unread(self, source: Source, report: FileReport, because: Problem) -> None:
+        self.unread.append(report)
+        self.unread_sources[report.path] = source
+        self._unread_because[report.path] = because
+
+    def take(self, contracts: Iterable[str]) -> Files:
+        """Return only the files of these contracts."""
+        some = Files()
+        some.groups = {name: self.groups[name] for name in contracts if name in self.groups}
+        some.found = self.found
+        return some
+
+
+def gather(
+    given: Iterable[GivenFile],
+    settings: Settings,
+    lenient: Collection[str] = (),
+    role: Literal["truth", "submission"] | None = None,
+) -> Files:
+    """Identify each file. Raises `CallError` for one that cannot be checked, unless its path is in `lenient`.
+
+    A file that is given twice counts once. The order of the files does not matter. `role`: what files are that match
+    the truth and the submission of a challenge equally well.
+    """
+    files = Files()
+    files.found = lenient
+    challenge = registry.scope()
+    undecided: list[tuple[Source, FileReport]] = []
+    for path, contract_id in _once(given):
+        collector = settings.collector()
+        source = path if isinstance(path, Source) else open_source(path, settings.limits)
+        source.watched = True
+        report = identify(source, contract_id, collector)
+        if isinstance(report, Identified):
+            part = Part(source, report.contract, collector, report.how)
+            files.groups.setdefault(part.contract.id, []).append(part)
+            continue
+        if challenge and role:
+            is_undecided = getattr(challenge, role) in report._candidates
+        else:
+            is_undecided = is_truth_or_submission(report._candidates)
+        if is_undecided:
+            undecided.append((source, report))
+            continue
+        problem = _first_problem(report, source, contract_id)
+        found = report.path in lenient
+        if not report.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
+            if settings.participant:  # without any text from the file: it may be the truth
+                bare = tuple(replace(each, _value=None, _excerpt=None) for each in report.problems)
+                report = replace(report, problems=bare)
+            files.add_unread(source, report, problem)
+        elif found:
+            files.unrecognized.append(report)
+        else:
+            kind = NotRecognised if problem.code == "MC009" else CallError
+            raise kind(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
+    _decide(files, undecided, settings, role)
+    names = Counter((part.contract.id, part.name) for part in files.parts())
+    for name in sorted(files.groups):  # by name; parts of the same name by content
+        parts = files.groups.pop(name)
+        parts.sort(key=lambda part: (part.name, part.source.sha256() if names[part.contract.id, part.name] > 1 else ""))
+        files.groups[name] = parts
+    files.unread.sort(
+        key=lambda report: (base_name(report.path), *((p.code, p.message, p.line or 0) for p in report.problems[:1]))
+    )
+    files.unrecognized.sort(key=lambda report: base_name(report.path))
+    return files
+
+
+def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settings: Settings, role: str | None) -> None:
+    """Add the files that match the truth and the submission of a challenge equally well."""
+    challenge = registry.scope()
+    if challenge is None or not undecided:
+        return
+    others = set(files.groups)
+    if all(part.source.name in files.found for part in files.groups.get(challenge.truth, [])):
+        others.discard(challenge.truth)  # a truth in the folder of a submission must not replace that of the organizer
+    decided = other_role(others) if role is None else getattr(challenge, role)
+    for source, report in undecided:
+        if decided is None:
+            problem = _first_problem(report, source, None)
+            hint = f"specify it: {challenge.truth}=PATH, or {challenge.submission}=PATH"
+            raise NotRecognised(f"{report.path}: {problem.message}", hint)
+        collector = settings.collector()
+        identified = identify(source, decided, collector)
+        if isinstance(identified, Identified):
+            how = "because of the other files" if role is None else "by its position"
+            files.groups.setdefault(decided, []).append(Part(source, identified.contract, collector, how))
+        else:
+            files.add_unread(source, identified, _first_problem(identified, source, decided))
+
+
+def _first_problem(report: FileReport, source: Source, contract_id: str | None) -> Problem:
+    """Return why a file cannot be checked, even if no problems were kept."""
+    if not report.problems:
+        again = identify(source, contract_id, ProblemCollector(1))
+        report = again if isinstance(again, FileReport) else report
+    return report.problems[0]
+
+
+def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
+    """Skip files that are given twice; one that is given with and without a contract has it."""
+    given = list(given)
+    stdin_once(path for path, _ in given)
+    seen: set[tuple[str, str | None]] = set()
+    with_contract = {real_path(path) for path, contract_id in given if isinstance(path, str) and contract_id}
+    for path, contract_id in given:
+        if isinstance(path, Source) or path == STDIN:
+            yield path, contract_id
+            continue
+        real = real_path(path)
+        if (contract_id is not None or real not in with_contract) and (real, contract_id) not in seen:
+            seen.add((real, contract_id))
+            yield path, contract_id
+
+
+def report_progress(progress: Progress | None, parts: Sequence[Part]) -> None:
+    """Report the progress of reading these files as bytes of all of them. What is read again counts once."""
+    if progress is None:
+        return
+    total, done = sum(part.source.size for part in parts), 0
+
+    def of_file() -> Progress:
+        reported = 0
+
+        def report(read: int, size: int) -> None:
+            nonlocal done, reported
+            new = max(min(read, size) - reported, 0)
+            reported += new
+            done += new
+            progress(done, total)
+
+        return report
+
+    for part in parts:
+        part.progress = of_file()
+
+
+def read(parts: Sequence[Part], sink: RecordSink | None = None) -> None:
+    """Read and check files of one contract, as parts of one collection."""
+    is_document = parts[0].contract.kind == "document"
+    if is_document and len(parts) > 1:
+        names = ", ".join(part.name for part in parts)
+        raise CallError(
+            f"expected one file of {parts[0].contract.id}, got {len(parts)}: {names}", "pass only one of them"
+        )
+    validators = [validator_for(part.source, part.contract, part.collector, part.progress, sink) for part in parts]
+    for part, validator in zip(parts, validators, strict=True):
+        part.validator = validator
+    if is_document:
+        validators[0].run()
+    else:
+        run_parts(validators)
+    report_read(parts)

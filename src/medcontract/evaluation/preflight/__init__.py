@@ -1,0 +1,1 @@
+"""Runs every check of a submission before it is handed in."""

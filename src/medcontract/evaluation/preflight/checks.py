@@ -1,0 +1,282 @@
+"""The checklist of a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from msgspec.structs import replace
+
+from medcontract.contracts import registry
+from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
+from medcontract.evaluation.files import Files, GivenFile, GivenFiles, gather
+from medcontract.evaluation.headers import header_fields, set_options
+from medcontract.evaluation.loading import no_submission
+from medcontract.evaluation.preflight.answers import (
+    answers_check,
+    coverage_check,
+    labels_check,
+    unreadable,
+    without_expected_ids,
+)
+from medcontract.evaluation.preflight.linked_files import image_checks, named_file_check
+from medcontract.evaluation.preflight.session import Session, in_files
+from medcontract.evaluation.remarks import as_problem, error, warning
+from medcontract.evaluation.score import (
+    Scored,
+    environment,
+    protocol_for,
+    score_result,
+    score_selected,
+    teams_of,
+    track_of,
+)
+from medcontract.evaluation.selection import describe_unused, select_files
+from medcontract.evaluation.settings import Settings
+from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth, shorten
+from medcontract.results.preflight import Check, Preflight, Status
+from medcontract.results.score import FileProblem, Score, in_file
+from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
+from medcontract.scoring.scorer import Limit, Scorer
+from medcontract.scoring.scorer_checks import checked
+from medcontract.scoring.track import Track
+from medcontract.validation.parts import Part, base_name
+from medcontract.validation.referenced_files import ReferencedFiles
+
+_FEW_FILES = 4
+_NOT_BETWEEN_FILES = ("MC302", "MC303")
+"""Codes that reveal the truth and are part of the check of coverage."""
+
+
+@report_plugin_errors()
+def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | None = None) -> Preflight:
+    """Run every check that the files allow. Raises `CallError` if they do not belong together."""
+    files = gather(given.files, settings, given.found)
+    files.skipped = given.skipped
+    if not files.groups and files.unread:
+        return Preflight.of((_files_check(files),))
+    track = track_of(files)
+    select_files(track, files, given.found, settings)
+    scorer = track.scorer(protocol_for(track, settings), settings.scoring, files.groups)
+    session = Session(files, track, scorer, settings)
+    if images is not None and track.linked_files.images is None:
+        raise CallError(f"images can be checked only for {' or '.join(images.contracts())}, not for {track.id}")
+    about_images = list(image_checks(session, images))
+    checks = [_files_check(files, track, scorer), *_contract_checks(session), *about_images]
+    checks += _header_check(session)
+    checks += _protocol_check(session)
+    checks += [_cross_file_check(session), answers_check(session), coverage_check(session), _gate_check(session)]
+    checks += labels_check(session)
+    reported = {problem.code for check in checks for problem in check.problems}
+    scored, score, check = _score_check(session, reported)
+    checks += _track_checks(session, scored)
+    checks += [named_file_check(each, session, given.found) for each in track.linked_files.named]
+    return replace(Preflight.of((*checks, check), score), _contracts=tuple(files.groups))
+
+
+def _files_check(files: Files, track: Track | None = None, scorer: Scorer | None = None) -> Check:
+    problems = tuple(in_file(base_name(r.path), p, r.path) for r in files.unread for p in r.problems)
+    missing = scorer is not None and not any(pair.submission in files.groups for pair in scorer.pairs)
+    detail = _describe(files)
+    if track is not None and missing and not files.unread:
+        message, hint = no_submission(track.roles, files).as_options
+        detail = "; ".join([message, hint or "", *files.notes])
+    if files.unread:
+        names = ", ".join(base_name(report.path) for report in files.unread)
+        detail = f"cannot be read: {names}" + (f"; {detail}" if detail else "")
+    status: Status = "failed" if missing or files.unread else "passed"
+    return Check(
+        id="files", title="The submission is present and readable", status=status, detail=detail,
+        problems=problems, _found=sum(report.errors + report.warnings for report in files.unread),
+    )  # fmt: skip
+
+
+def _describe(files: Files) -> str:
+    """List the files with their contracts, or only how many there are of each."""
+    kinds: dict[str, list[str]] = {}
+    each_file = []
+    for part in files.parts():
+        kind = part.contract.id + (f" ({part.how.removeprefix('recognized ')})" if part.how else "")
+        kinds.setdefault(kind, []).append(part.name)
+        each_file.append(f"{part.name} is {kind}")
+    text = ", ".join(each_file)
+    if len(each_file) > _FEW_FILES:
+        counts = ((f"{plural(len(names), 'file')} are" if names[1:] else f"{names[0]} is") for names in kinds.values())
+        text = ", ".join(f"{count} {kind}" for count, kind in zip(counts, kinds, strict=True))
+    return "; ".join([*([text] if text else []), *describe_unused(files), *files.notes])
+
+
+def _contract_checks(session: Session) -> Iterator[Check]:
+    """Check syntax, contract and rules of each file."""
+    for contract_id, parts in sorted(session.files.groups.items()):
+        if not parts[0].validator:
+            continue
+        remarks = tuple(  # those on missing answers are for `answers_check`
+            in_files(parts, as_problem(remark))
+            for remark in session.remarks
+            if remark.contract == contract_id and remark.code != "MC403"
+        )
+        errors, warnings = (
+            sum(part.collector.count(severity, lambda code: not is_cross_file(code)) for part in parts)
+            + sum(remark.severity == severity for remark in remarks)
+            for severity in ("error", "warning")
+        )
+        records = sum((part.validator.records if part.validator else 0) or 0 for part in parts)
+        counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
+        counted += [plural(records, "record")] * (parts[0].contract.kind == "collection")
+        problems, found = session.problems_in(parts, lambda code: not is_cross_file(code))
+        hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
+        yield Check(
+            id=contract_id,
+            title=f"{', '.join(part.name for part in parts)} {'satisfy' if parts[1:] else 'satisfies'} {contract_id}",
+            status="failed" if errors else "passed",
+            detail=", ".join(counted),
+            problems=() if hidden else (*problems, *remarks),
+            _found=0 if hidden else found + len(remarks),
+        )
+
+
+def _header_check(session: Session) -> Iterator[Check]:
+    """Check that the submission contains the header fields that the result needs."""
+    needed = session.track.result_fields.needed
+    if not needed:
+        return
+    check = Check(id="header", title="The header fields of the result are present", status="skipped")
+    headers = [*session.headers.values(), *session.truth.headers.values()]
+    present = {name for header in headers for name, value in header.items() if value is not None}
+    truths = map(registry.find, session.track.roles.truths)
+    in_truth = set() if session.has_truth else {name for truth in truths for name in header_fields(truth)}
+    wanted = [name for name in needed if name not in in_truth]
+    lacking = [name for name in wanted if name not in present]
+    if not session.submissions:
+        yield replace(check, detail="needs a submission")
+    elif lacking and any(part.validator and part.validator.bad_header for part in session.submissions):
+        yield replace(check, detail="needs a header without errors")
+    elif lacking:
+        yield replace(check, status="failed", detail=f"{', '.join(lacking)} missing (pass {set_options(lacking)})")
+    else:
+        yield replace(check, status="passed", detail=", ".join(wanted))
+
+
+def _protocol_check(session: Session) -> Iterator[Check]:
+    """Check that a frozen protocol, if there is one, is that of this medcontract and of the truth."""
+    frozen = session.settings.frozen
+    if frozen is None:
+        return
+    reasons = frozen.reasons(session.scorer.protocol, session.truth.content if session.has_truth else None)
+    detail = (*(reasons or (f"fingerprint {frozen.fingerprint}",)), *frozen.warnings(environment()))
+    yield Check(
+        id="protocol", title="The protocol is the frozen one", status="failed" if reasons else "passed",
+        detail="; ".join(detail),
+    )  # fmt: skip
+
+
+def _cross_file_check(session: Session) -> Check:
+    check = Check(id="between-files", title="The files are consistent with each other", status="skipped")
+    parts = [part for part in session.files.parts() if part.validator]
+    errors = sum(part.collector.count("error", _is_between_files) for part in parts)
+    teams = _other_teams(session)
+    if not errors and not teams:
+        compared = any(rule.other in session.documents for part in parts for rule in part.contract.file_rules)
+        if not session.has_truth and not compared:
+            return replace(check, detail=f"needs a truth ({' or '.join(session.track.roles.truths)})")
+        if broken := unreadable(session):
+            return replace(check, detail=broken)
+    problems, found = session.problems_in(parts, _is_between_files)
+    return replace(
+        check,
+        status="failed" if errors else "passed",
+        detail=plural(errors, "error") if errors else "" if session.has_truth else "only rules that need no truth",
+        problems=(*problems, *teams),
+        _found=found + len(teams),
+    )
+
+
+def _is_between_files(code: str) -> bool:
+    return reveals_truth(code) and code not in _NOT_BETWEEN_FILES
+
+
+def _other_teams(session: Session) -> list[FileProblem]:
+    """Warn if the files of a submission name different teams or models: one may belong to another submission."""
+    teams = dict.fromkeys(teams_of(session.headers, session.documents))
+    if len(teams) < 2:
+        return []
+    roles = session.track.roles
+    named = (*roles.submissions, *(each.contract for each in roles.auxiliary if each.names_team))
+    message = f"the files name different {session.track.entrant}s"
+    shown = ", ".join(repr(shorten(team)) for team in teams)
+    problem = warning("MC503", message, "check that all of them belong to this submission", shown)
+    return [in_files(session.files.take(named).parts(), problem)]
+
+
+def _gate_check(session: Session) -> Check:
+    protocol, pairings = session.scorer.protocol, session.pairings.values()
+    title = f"At least {Processing(1, 1, protocol['min_processed']).required} are processed"
+    check = Check(id="gate", title=title, status="skipped")
+    expected = sum(len(pairing.expected.items) for pairing in pairings)
+    lacking = without_expected_ids(session) or (None if expected else "there are no expected ids")
+    if lacking:
+        return replace(check, detail=lacking)
+    gate, run = gate_of(processed_by_run(pairings), expected, protocol)
+    if gate.passed:
+        return replace(check, status="passed", detail=f"{gate.share}: {gate.processed:,} of {gate.expected:,}")
+    problem = error("MC401", "too few items are processed", "fix the failed records, or add the missing ones")
+    found = in_files(session.submissions, problem)
+    return replace(check, status="failed", detail=below_the_gate(gate, run), problems=(found,))
+
+
+def _score_check(session: Session, reported: Collection[str]) -> tuple[Scored | None, Score | None, Check]:
+    """Score the submission. Remarks with codes that other checks `reported` are not repeated."""
+    check = Check(id="score", title="The submission can be scored", status="skipped")
+    files = session.files
+    if not session.has_truth and not any(p.own_truth and p.truth in files.groups for p in session.scorer.pairs):
+        return None, None, replace(check, detail=f"needs a truth ({' and '.join(session.track.roles.truths)})")
+    if not session.submissions:
+        return None, None, replace(check, detail="needs a submission")
+    try:
+        scored = session.score() if session.has_truth else _score_by_itself(session)
+    except (WrongWeights, BrokenPlugin):
+        raise
+    except CallError as error:
+        return None, None, replace(check, status="failed", detail="; ".join(map(str, error.as_options)))
+    score, parts = score_result(scored), session.submissions
+    problems = tuple(in_files(parts, remark) for remark in scored.remarks if remark.code not in reported)
+    status = "passed" if scored.verdict.good else "failed"
+    return scored, score, replace(check, status=status, detail=_outcome(score), problems=problems, _found=len(problems))
+
+
+def _score_by_itself(session: Session) -> Scored:
+    """Score a submission that is its own truth. It was read against a list of expected ids, so it is read again."""
+    files, settings = session.files, session.settings
+    again: list[GivenFile] = [(part.source, part.contract.id) for part in files.parts()]
+    again += [(files.unread_sources[report.path], None) for report in files.unread]
+    refused = [report.path for report in files.unread if report.wrong_call]
+    scored = score_selected(session.track, session.scorer, gather(again, settings, refused), settings)
+    scored.verdict.warnings += session.selection_notes
+    return scored
+
+
+def _outcome(score: Score) -> str:
+    """Return the decision and the gates that were not passed, then the headline, or why the score is not valid."""
+    figures = [
+        f"{plain_name(name)} {value:.6g}" for name, value in (score._headline, score._second) if value is not None
+    ]
+    detail = "; ".join(score.reasons) if not score.valid else (figures or [""])[0]
+    if not score.decision:
+        return detail
+    gates = [name for name, passed in score._gates if not passed]
+    because = f": {', '.join(gates)}" if gates else ""
+    return f"{score.decision}{because}; {detail}"
+
+
+def _track_checks(session: Session, scored: Scored | None) -> Iterator[Check]:
+    """Check the limits of the track, such as time, memory, CPU and size, and its gates."""
+    result = scored.verdict.result if scored else None
+    limits = session.scorer.limits(session.pairings, session.documents, result)
+    for limit in checked(session.track, limits, Limit):
+        problems: tuple[FileProblem, ...] = ()
+        if limit.passed is False:
+            parts: list[Part] = session.files.groups.get(limit.contract, [])
+            problem = error(limit.code, *limit.failure)
+            problems = tuple(in_file(part.name, problem, part.source.name) for part in parts)
+        status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
+        yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)

@@ -1,0 +1,163 @@
+"""The files of one call of `preflight`, read once for all checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from medcontract.evaluation.files import Files, read, report_progress
+from medcontract.evaluation.headers import HeaderOverrides
+from medcontract.evaluation.loading import Truth, read_collection, read_submission, read_truth
+from medcontract.evaluation.remarks import LabelTally
+from medcontract.evaluation.score import Scored, score_readings
+from medcontract.evaluation.settings import Settings
+from medcontract.problems import Finding, reveals_truth
+from medcontract.results.score import FileProblem, in_file
+from medcontract.results.validation import Problem
+from medcontract.scoring.expected import AnyId, Expected, read_field
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import Pair
+from medcontract.scoring.scorer import Remark, Scorer
+from medcontract.scoring.scorer_checks import checked
+from medcontract.scoring.track import ExpectedIds, Track
+from medcontract.validation.parts import Part
+
+
+class _Probed(NamedTuple):
+    """The measurements of a record, taken in one pass."""
+
+    probe: Any
+    """The measurement that needs no truth."""
+    mark: Any
+    """The measurement for scoring."""
+
+
+class Session:
+    """The files of one call, read once, and what the checks need."""
+
+    def __init__(self, files: Files, track: Track, scorer: Scorer, settings: Settings) -> None:
+        self.files = files
+        self.settings = settings
+        self.participant = settings.participant
+        self.track = track
+        self.scorer = scorer
+        self.selection_notes = tuple(files.notes)
+        """Notes about files that were ignored before reading."""
+        given = HeaderOverrides(settings.header)
+        report_progress(settings.progress, [part for part in files.parts() if self._is_input(part)])
+        self.tallies: list[LabelTally] = []
+        """The predicted labels, for each vocabulary of the track."""
+        self.truth = self._read_truth_or_ids(given)
+        """The files with the expected ids are its parts: a truth or a list of cases."""
+        self.has_truth = bool(self.truth.content)
+        self.readings = read_submission(self.truth, files, settings, given)
+        self.readings.set_fields(given)
+        self.documents, self.headers = self.readings.documents, self.readings.headers
+        self.submissions = self.readings.submissions()
+        scorer.combined(self.documents)  # raises for a wrong call, which is not a failed check of the submission
+        self.pairings = {
+            name: pairing.changed(lambda probed: probed.probe) for name, pairing in self.readings.pairings.items()
+        }
+        self.remarks = tuple(checked(track, scorer.remarks(self.pairings, self.documents), Remark))
+        """What looks like a mistake to the track."""
+        for parts in files.groups.values():
+            if not parts[0].validator and self._is_input(parts[0]):
+                for group in [parts] if parts[0].contract.kind == "collection" else [[part] for part in parts]:
+                    read(group)
+
+    def _is_input(self, part: Part) -> bool:
+        return part.contract.id.partition("/")[0] == self.track.id and not part.contract.definition.output
+
+    def _read_truth_or_ids(self, given: HeaderOverrides) -> Truth:
+        """Read the truth; without one, lists of expected ids; without those, every id is accepted."""
+        track, scorer, files = self.track, self.scorer, self.files
+        listed = any(name in files.groups for name in track.roles.id_lists)
+        if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in scorer.pairs):
+            truth = read_truth(track, scorer, files, given, self.settings.frozen)
+            truth.pairs = tuple(self._with_probe(pair, scored=True) for pair in scorer.pairs)
+            for tally in self.tallies:
+                if tally.pair.truth in truth.expected and not truth.reasons:
+                    tally.expect(truth.expected[tally.pair.truth].items)
+            return truth
+        pairs = tuple(self._with_probe(pair, scored=False) for pair in scorer.pairs)
+        truth = Truth(track=track, scorer=scorer, pairs=pairs)
+        lists: dict[str, list[Expected[Any]]] = {}
+        for pair in scorer.pairs:
+            truth.expected[pair.truth] = AnyId(pair.key)
+            truth.headers[pair.truth] = {}
+            replacing = [each for each in track.roles.expected_ids if each.truth == pair.truth]
+            id_list = next((each for each in replacing if each.contract in files.groups), None)
+            if id_list:
+                truth.expected[pair.truth] = _ListedIds(pair, id_list)
+                lists.setdefault(id_list.contract, []).append(truth.expected[pair.truth])
+        for name, sinks in lists.items():
+            kept = read_collection(files.groups[name], truth, id_sinks=sinks)
+            truth.parts += files.groups[name]
+            if kept is not None:
+                truth.documents[name] = kept
+        return truth
+
+    def _with_probe(self, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
+        """Return the pair with `_Probed` in place of marks; only if `scored`, with a mark. Labels are counted, too."""
+        own = [LabelTally(pair, vocabulary) for vocabulary in pair.vocabularies]
+        self.tallies += own
+
+        def measure(item: Any, record: Any) -> Any:
+            for tally in own:
+                tally.count(tally.vocabulary.predicted(record))
+            mark = pair.measure(item, record) if scored else None
+            return mark if type(mark) is Unscored else _Probed(self.scorer.probe(record), mark)
+
+        return replace(pair, measure=measure, measure_all=None)
+
+    def score(self) -> Scored:
+        """Score what was read. Notes from before reading come last."""
+        files = self.files.take(self.files.groups)
+        files.unread, files.notes = self.files.unread, self.files.notes[len(self.selection_notes) :]
+        marks = {name: each.changed(lambda probed: probed.mark) for name, each in self.readings.pairings.items()}
+        score = score_readings(replace(self.readings, files=files, pairings=marks), self.settings)
+        score.verdict.warnings += self.selection_notes
+        return score
+
+    def problems_in(self, parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[tuple[FileProblem, ...], int]:
+        """Return the listed problems of the files with a wanted code, and how many there are that may be shown."""
+        parts = list(parts)
+        problems = tuple(
+            in_file(part.name, problem, part.source.name)
+            for part in parts
+            for problem in part.report.problems
+            if wanted(problem.code)
+        )
+        counts = [item for part in parts for item in part.collector.codes(wanted).items()]
+        return problems, sum(times for code, times in counts if not (self.participant and reveals_truth(code)))
+
+
+def in_files(parts: Sequence[Part], problem: Problem) -> FileProblem:
+    """Return a problem of several files together; its path is that of the first."""
+    return in_file(", ".join(part.name for part in parts), problem, parts[0].source.name if parts else None)
+
+
+class _ListedIds(Expected[Any]):
+    """The ids of a list. Those of invalid records are expected, too: else their answers would seem to be wrong."""
+
+    def __init__(self, pair: Pair[Any, Any], id_list: ExpectedIds) -> None:
+        super().__init__(pair.key, id_list.item, wanted=id_list.only)
+        self._only = id_list.only
+
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        ids = tuple(read_field(parsed, name) for name in self.key)
+        if all(isinstance(each, str) for each in ids) and (not self._only or self._only(_Fields(parsed))):
+            self.add(ids if len(ids) > 1 else ids[0], None)
+        return ()
+
+
+class _Fields:
+    """An invalid record, whose fields may be absent."""
+
+    def __init__(self, parsed: Any) -> None:
+        self._parsed = parsed
+
+    def __getattr__(self, name: str) -> Any:
+        return read_field(self._parsed, name)

@@ -1,0 +1,260 @@
+"""Ranks many submissions against one truth, or scores a single one as in a ranking."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
+from medcontract.evaluation.contest import FLAGS, Contest, Job, first_error, scores
+from medcontract.evaluation.files import GivenFile
+from medcontract.evaluation.score import Scored, described_input, processing, score_result, versions
+from medcontract.evaluation.settings import Settings
+from medcontract.evaluation.submissions import FoundSubmissions, Submission
+from medcontract.problems import is_plain
+from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
+from medcontract.results.score import ProtocolUsed, Score
+from medcontract.scoring import tracks
+from medcontract.scoring.processing_gate import Verdict
+from medcontract.scoring.rational import coarse, rounded, rounded_or_none
+from medcontract.scoring.scorer import Scorer, Tally
+from medcontract.scoring.scorer_checks import for_participants, verdict_of
+
+if TYPE_CHECKING:
+    from medcontract.cache import ResultCache
+
+
+@report_plugin_errors()
+def leaderboard(
+    truth: Sequence[GivenFile],
+    found: FoundSubmissions,
+    settings: Settings,
+    feedback: Callable[[int, Score], object] | None = None,
+    cache: ResultCache | None = None,
+) -> Leaderboard:
+    """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
+
+    `feedback` is called with the index of each submission, and its result, when all are scored. `cache`: scores that
+    are kept from an earlier ranking.
+    """
+    submissions = found.submissions
+    one = settings._replace(progress=None, jobs=settings.jobs if len(submissions) == 1 else 1)
+    contest = Contest(Job(truth=tuple(truth), settings=one, complete=feedback is not None))
+    with ExitStack() as stack:
+        store = None
+        if feedback:
+            import tempfile  # slow to import, and only needed for reports
+
+            store = stack.enter_context(tempfile.TemporaryFile(prefix="medcontract-"))
+        scored = _all_scores(contest, submissions, settings, store, cache)
+        named = [(submission.name, each) for submission, each in zip(submissions, scored, strict=True)]
+        competing = [(name, each.tally) for name, each in named if each.verdict.valid and each.tally]
+        scorer = contest.final_scorer([tally for _, tally in competing])
+        candidates = [_candidate(name, each, contest, scorer) for name, each in named]
+        board = _board(contest, candidates, scorer, competing, found.notes)
+        if feedback and store:
+            store.seek(0)
+            for number in range(len(scored)):
+                outcome: Scored = pickle.load(store)  # noqa: S301  # written by this process
+                feedback(number, feedback_on(outcome, contest, scorer))
+    return board
+
+
+def _all_scores(
+    contest: Contest,
+    submissions: Sequence[Submission],
+    settings: Settings,
+    store: IO[bytes] | None,
+    cache: ResultCache | None,
+) -> list[Scored]:
+    """Return what a ranking needs of each score. Raises `CallError` if all fail because of the call.
+
+    `store` gets the complete scores, which may not fit in memory. They are needed when all submissions are scored,
+    since the protocol may depend on all of them.
+    """
+    outcomes = scores(contest, submissions, settings.jobs)
+    if cache:
+        from medcontract.evaluation.cached import cached_scores
+
+        outcomes = cached_scores(cache, contest, submissions, settings.jobs)
+    scored: list[Scored] = []
+    for number, outcome in enumerate(outcomes, 1):
+        if store:
+            pickle.dump(outcome, store)
+        scored.append(contest.slim(outcome) if store else outcome)
+        if settings.progress:
+            settings.progress(number, len(submissions))
+    if scored and all(each.failure == "call" for each in scored):
+        raise CallError(scored[0].verdict.reasons[0])
+    return scored
+
+
+def feedback_on(scored: Scored, contest: Contest, scorer: Scorer) -> Score:
+    """Return the result of a submission. It agrees with its entry in the ranking."""
+    try:
+        return score_result(replace(scored, verdict=_final_verdict(scored, scorer), protocol=scorer.protocol))
+    except MedcontractError:
+        raise
+    except Exception as error:  # noqa: BLE001  # as in the ranking
+        return score_result(replace(contest.refused(unexpected(error)), protocol=scorer.protocol))
+
+
+def _final_verdict(scored: Scored, scorer: Scorer) -> Verdict:
+    """Return the verdict under the protocol that results from all valid submissions, if it depends on them."""
+    if scored.tally is None or scored.verdict.result is None or scored.protocol == scorer.protocol:
+        return scored.verdict
+    again = verdict_of(tracks.track(scored.track), scorer, scored.tally)
+    return replace(again, warnings=scored.verdict.warnings, reasons=scored.verdict.reasons)
+
+
+class _Candidate(Struct, kw_only=True):
+    """A submission during ranking, with exact figures in its verdict."""
+
+    name: str
+    scored: Scored
+    verdict: Verdict
+    figures: dict[str, float | None]
+    """The figures of the whole submission."""
+    rank: int | None = None
+    headline: float | None = None
+    """The figure that it is ranked by."""
+
+    @property
+    def by_name(self) -> tuple[str, str, list[str]]:
+        """A sort key that does not depend on the order of the call: team, folder and content."""
+        return self.scored.team or self.name, self.name, [each.sha256 for each in self.scored.inputs]
+
+
+def _candidate(name: str, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
+    track = contest.track
+    try:
+        verdict = _final_verdict(scored, scorer)
+        result: dict[str, Any] = verdict.result or {}
+        if verdict is not scored.verdict:
+            result = for_participants(track, result, rounded_or_none(verdict.headline))
+        known = {figure.name for figure in track.figures}
+        figures = {figure: value for figure, value in result.items() if figure in known}
+        if track.comparison.figures and verdict.result is not None:
+            figures = dict(track.comparison.figures(result))
+    except MedcontractError:
+        raise
+    except Exception as error:  # noqa: BLE001  # like in `Contest.score`
+        return _candidate(name, contest.refused(unexpected(error)), contest, scorer)
+    own = tuple(file for file in scored.inputs if file.content_sha256 is None)
+    return _Candidate(name=name, scored=replace(scored, inputs=own), verdict=verdict, figures=figures)
+
+
+def _board(
+    contest: Contest,
+    candidates: Sequence[_Candidate],
+    scorer: Scorer,
+    competing: Sequence[tuple[str, Tally]],
+    notes: Sequence[str],
+) -> Leaderboard:
+    """Return the ranking. `competing`: the valid submissions, `notes`: warnings about other files."""
+    track, participant = contest.track, contest.job.settings.participant
+    valid = [each.verdict for each in candidates if each.verdict.valid]
+    having = sum(verdict.headline is not None for verdict in valid)
+    # So a single submission can neither exclude the others by adding a file nor change the ranking by omitting one.
+    by = "second" if track.second and 2 * having < len(valid) else "headline"
+    ranked = _ranked(candidates, by, getattr(track, by) in track.better_lower)
+    warnings = (
+        *contest.notes,
+        *notes,
+        *(track.ranking.warnings(contest.scorer.protocol, competing) if track.ranking.warnings else ()),
+        *_shared_warnings(ranked),
+    )
+    headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(track, by)
+    return Leaderboard(
+        track=track.id,
+        protocol=ProtocolUsed(**scorer.protocol.describe()),
+        truth=tuple(described_input(part, contest.truth) for part in ([] if participant else contest.parts)),
+        combined=contest.combined,
+        headline=headline,
+        warnings=warnings,
+        submissions=tuple(_entries(ranked, headline, participant)),
+        **versions(),
+        _figures=track.figures,
+        _lower_is_better=headline in track.better_lower,
+        _entrant=track.entrant,
+    )
+
+
+def _ranked(candidates: Sequence[_Candidate], by: str, lower_is_better: bool) -> list[_Candidate]:
+    """Sort by the exact figure, ties by team name; candidates that are not valid last, by name."""
+    values = {id(each): getattr(each.verdict, by) for each in candidates if each.verdict.valid}
+    good = [each for each in candidates if values.get(id(each)) is not None]
+    sign = 1 if lower_is_better else -1
+    good.sort(key=lambda each: (sign * values[id(each)], *each.by_name))
+    for rank, each in enumerate(good, 1):
+        each.rank, each.headline = rank, rounded(values[id(each)])
+    rest = [each for each in candidates if each.rank is None]
+    return good + sorted(rest, key=lambda each: (not each.verdict.valid, *each.by_name))
+
+
+def _shared_warnings(candidates: Sequence[_Candidate]) -> list[str]:
+    """Return the warnings that all scored submissions have; they are removed from each."""
+    verdicts = [each.verdict for each in candidates if each.verdict.processing is not None]
+    if len(verdicts) < 2:
+        return []
+    shared = [text for text in verdicts[0].warnings if all(text in verdict.warnings for verdict in verdicts)]
+    for verdict in verdicts:
+        verdict.warnings = tuple(text for text in verdict.warnings if text not in shared)
+    return shared
+
+
+def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool) -> Iterator[LeaderboardEntry]:
+    """Return the entries. A name of a figure that may contain data is replaced by a number."""
+    names = dict.fromkeys(name for each in ranked for name in each.figures)
+    hidden = sorted(name for name in names if not is_plain(name) and name != headline)
+    shown_names = {**{name: name for name in names}, **{name: f"…{n}" for n, name in enumerate(hidden, 1)}}
+    shown = coarse if participant else lambda value: value
+    for each in ranked:
+        verdict, scored = each.verdict, each.scored
+        decision: Any = verdict.decision or None
+        yield LeaderboardEntry(
+            rank=each.rank,
+            name=each.name,
+            team_name=scored.team,
+            valid=verdict.valid,
+            headline=shown(each.headline),
+            decision=decision,
+            figures=shown({shown_names[name]: value for name, value in each.figures.items()}),
+            processing=processing(verdict.processing),
+            reasons=verdict.reasons,
+            problem=None if verdict.valid else next(iter(first_error(scored.problems)), None),
+            warnings=verdict.warnings,
+            inputs=scored.inputs,
+            _flags=tuple(sorted({remark.code for remark in scored.remarks} & FLAGS)),
+        )
+
+
+def score_alone(contest: Contest, submission: Submission) -> tuple[Score, dict[str, float]]:
+    """Return the score of an untrusted submission, and its defined figures by name, the headline first.
+
+    Never raises because of the submission. What a ranking derives from all submissions has to be in the protocol.
+    """
+    track, score = contest.track, feedback_on(contest.score(submission), contest, contest.scorer)
+    result = score.result or {}
+    known = {figure.name for figure in track.figures if figure.by == "submission"}
+    found = track.comparison.figures(result) if track.comparison.figures else result
+    figures = {name: value for name, value in found.items() if name in known or track.comparison.figures}
+    figures = {**dict([score._headline, score._second]), **figures}
+    return score, {
+        name: value
+        for name, value in figures.items()
+        if name and isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def rankable_figures(contest: Contest) -> tuple[str, ...]:
+    """Return the names of the figures that submissions can be ranked by, the usual one first."""
+    track, first = contest.track, contest.track.headline
+    if type(contest.scorer).combined is not Scorer.combined:
+        first = next(iter(contest.combined)) if contest.combined else ""
+    return tuple(name for name in (first, track.second) if name)

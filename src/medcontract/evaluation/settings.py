@@ -1,0 +1,59 @@
+"""How the files of a call are read and scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from medcontract.parallel import cpus
+from medcontract.reading.limits import Limits
+from medcontract.scoring.frozen_protocol import FrozenProtocol
+from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
+from medcontract.validation.parts import Part
+from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.records import Progress
+
+if TYPE_CHECKING:
+    from medcontract.parallel.pool import Pool
+
+
+class Settings(NamedTuple):
+    """How files are read, and how many problems are kept for each."""
+
+    keep: int = 100
+    alike: int | None = None
+    excerpts: bool = False
+    limits: Limits | None = None
+    progress: Progress | None = None
+    """Gets the bytes that were read of all files, and their total (`report_progress`)."""
+    jobs: int | None = 1
+    """Worker processes for large files, or for the submissions of a ranking. None: as many as pay off."""
+    pool: Pool | None = None
+    """Reads large files, instead of worker processes."""
+    participant: bool = False
+    """The output must not reveal the truth."""
+    scoring: ScoringOptions = NO_OPTIONS
+    """The caller's options for scoring."""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Changed parameters of the protocol."""
+    frozen: FrozenProtocol | None = None
+    """The protocol to score under, if it is frozen."""
+    header: tuple[tuple[str, str], ...] = ()
+    """Header fields that the caller sets."""
+
+    def collector(self) -> ProblemCollector:
+        return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
+
+    def pool_for(self, parts: Sequence[Part]) -> Pool | None:
+        """Choose what reads these files in chunks. None: it is not worth it."""
+        if self.pool:
+            return self.pool
+        size = sum(part.source.size for part in parts)
+        if cpus.workers_for(self.jobs, size) < 2:
+            return None
+        from medcontract.parallel.pool import pool_for  # slow to import
+
+        return pool_for(self.jobs, size)
+
+
+DEFAULT = Settings()
