@@ -330,7 +330,7 @@ def score(
     from medcontract.evaluation.score import score_files, score_result
 
     arguments.require_at_least(1, jobs=jobs)
-    plugins = arguments.load_plugins(plugins)
+    arguments.load_plugins(plugins)
     frames, track_options = arguments.named_frames(track_options)
     excluded = arguments.exclusion(exclude)
     limits = arguments.limits(max_record, max_unpacked)
@@ -339,7 +339,7 @@ def score(
     options, changes = arguments.options(score, track_options, parameters, limits)
     frozen = arguments.frozen(protocol, changes, limits)
     settings = arguments.settings(
-        max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
+        max_problems, max_alike, excerpts, max_record, max_unpacked, participant,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
         parameters=changes, frozen=frozen, header=header,
     )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
@@ -386,7 +386,7 @@ def preflight(
     from medcontract.evaluation.preflight.checks import preflight as run_checks
 
     arguments.require_at_least(1, jobs=jobs)
-    plugins = arguments.load_plugins(plugins)
+    arguments.load_plugins(plugins)
     frames, track_options = arguments.named_frames(track_options)
     excluded = arguments.exclusion(exclude)
     limits = arguments.limits(max_record, max_unpacked)
@@ -396,7 +396,7 @@ def preflight(
     frozen = arguments.frozen(protocol, changes, limits)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
     settings = arguments.settings(
-        max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
+        max_problems, max_alike, excerpts, max_record, max_unpacked, participant,
         values=show_values, plugin_errors=plugin_errors, options=options,
         parameters=changes, frozen=frozen, header=header,
     )._replace(progress=arguments.stage(progress, "checking"))  # fmt: skip
@@ -462,13 +462,13 @@ def leaderboard(
     arguments.require_contract(contract)
     if not submissions:
         raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
-    plugins = arguments.load_plugins(plugins)
+    arguments.load_plugins(plugins)
     limits = arguments.limits(max_record, max_unpacked)
     options, changes = arguments.options(leaderboard, track_options, parameters, limits)
     frozen = arguments.frozen(protocol, changes, limits)
     keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
     settings = arguments.settings(
-        *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
+        *keep, False, max_record, max_unpacked, participant, plugin_errors=plugin_errors, options=options,
         parameters=changes, frozen=frozen, header=header,
     )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
     excluded = arguments.exclusion(exclude)
@@ -524,7 +524,7 @@ def score_submission(
     from medcontract.evaluation.ranking import score_alone
     from medcontract.evaluation.submissions import find_submission
 
-    settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
+    settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, options={})
     files = tuple((os.fspath(path), contract) for path, contract in truth)
     contest = Contest(Job(truth=files, settings=settings._replace(frozen=arguments.frozen(protocol))))
     return score_alone(contest, find_submission(os.fspath(submission), ignored))
@@ -771,7 +771,7 @@ def freeze_protocol(
     given = given_files(arguments.paths(truth), contract, others=arguments.files_in(track_options)).files
     limits = arguments.limits(max_record, max_unpacked)
     options, changes = arguments.options(freeze_protocol, track_options, parameters, limits)
-    settings = arguments.settings(1, None, False, max_record, max_unpacked, False, (), options=options)
+    settings = arguments.settings(1, None, False, max_record, max_unpacked, False, options=options)
     return freeze(tracks.track(track), changes, given, settings, note)
 
 
@@ -794,7 +794,7 @@ def check_protocol(
     limits = arguments.limits(max_record, max_unpacked)
     options, changes = arguments.options(check_protocol, track_options, None, limits)
     file = arguments.path_of_contract(protocol, arguments.PROTOCOL, contract)
-    settings = arguments.settings(1, None, False, None, None, False, (), options=options)
+    settings = arguments.settings(1, None, False, None, None, False, options=options)
     return check(arguments.read_frozen(file, changes, limits), settings)
 
 
@@ -966,7 +966,7 @@ def bundle(
     limits = arguments.limits(max_record, max_unpacked)
     changes = arguments.changes(parameters)
     settings = arguments.settings(
-        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}, parameters=changes,
+        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, options={}, parameters=changes,
         frozen=arguments.frozen(protocol, changes, limits),
     )  # fmt: skip
     given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)

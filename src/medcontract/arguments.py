@@ -385,20 +385,18 @@ def read_frozen(
     return frozen
 
 
-def load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Load plugins, given as a name or several. Returns their names."""
+def load_plugins(names: str | Iterable[str]) -> None:
+    """Load plugins, given as a name or several."""
     from medcontract.scoring import tracks
 
-    names = (names,) if isinstance(names, str) else tuple(names)
-    for name in names:
+    for name in (names,) if isinstance(names, str) else names:
         require_local(name, "--plugin", "download the plugin first, and read it")
         tracks.load_plugin(name)
-    return names
 
 
 def settings(
     max_problems: int, max_alike: int | None, excerpts: bool, max_record: int | None, max_unpacked: int | None,
-    participant: bool, plugins: Sequence[str], *, breakdown: bool = False, values: bool = False,
+    participant: bool, *, breakdown: bool = False, values: bool = False,
     plugin_errors: bool = False, options: Mapping[str, Any], parameters: tuple[tuple[str, str], ...] = (),
     frozen: FrozenProtocol | None = None, header: Mapping[str, str] | None = None,
 ) -> Settings:  # fmt: skip
@@ -413,17 +411,8 @@ def settings(
         header=tuple(mapping(header, "header").items()),
         scoring=ScoringOptions(
             breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
-            plugins=tuple(plugins), challenge=challenge_in_use(),
         ),
     )  # fmt: skip
-
-
-def challenge_in_use() -> tuple[str, bytes] | None:
-    """The name and the content of the challenge file in use, for worker processes."""
-    from medcontract.contracts import registry
-
-    scope = registry.scope()
-    return None if scope is None else (scope.name, scope.source)
 
 
 def known_options() -> dict[str, Option]:

@@ -390,7 +390,7 @@ def _absolute(path: str | Source) -> str | Source:
 
 def _pool_for(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Pool | None:
     """Choose what scores the submissions. None: this process, which alone knows a track that a call registered."""
-    known = tracks.plugins_for_workers(contest.track.id, ()) is not None
+    known = tracks.is_known_elsewhere(contest.track.id)
     size = sum(_size(path) for submission in submissions for path in submission.paths)
     if len(submissions) < 2 or not known or jobs == 1:
         return None

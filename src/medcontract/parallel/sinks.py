@@ -42,7 +42,7 @@ class Recipe(Struct, frozen=True):
 
     def check(self) -> None:
         """Raises `PicklingError` if another process cannot know the track."""
-        if tracks.plugins_for_workers(self.track, ()) is None:
+        if not tracks.is_known_elsewhere(self.track):
             raise pickle.PicklingError(f"the track {self.track} was registered by a call")
 
     def find_pair(self) -> Pair[Any, Any]:

@@ -36,10 +36,6 @@ class ScoringOptions(Struct, frozen=True, kw_only=True):
     """Messages of exceptions in custom metrics may be shown; they may quote records and the truth."""
     options: Mapping[str, Any] = {}
     """Parsed values of the options that the track declares (`Track.options`), by name."""
-    plugins: tuple[str, ...] = ()
-    """Modules that worker processes must load."""
-    challenge: tuple[str, bytes] | None = None
-    """The name and content of the challenge file in use, which worker processes must load."""
 
 
 NO_OPTIONS = ScoringOptions()

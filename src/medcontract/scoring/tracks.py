@@ -17,8 +17,8 @@ from medcontract.scoring.track_checks import check_consistency, check_types
 
 GROUP = plugins.TRACKS_GROUP
 _registered: dict[str, Track] = {}
-_origins: dict[str, tuple[str, ...]] = {}
-"""For each track of a plugin, what worker processes must load to know it: nothing if the plugin is installed."""
+_of_modules: set[str] = set()
+"""The tracks that were registered by loading a module, which other processes can load, too."""
 
 
 def names() -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def load_plugin(name: str) -> None:
     metrics = getattr(module, "METRICS", None)
     if metrics is not None:
         register_metrics(metrics)
-    _register_all(getattr(module, "TRACKS", ()), (plugins.absolute(name),))
+    _register_all(getattr(module, "TRACKS", ()))
     loaded_plugins.setdefault(plugins.absolute(name), plugins.digest(module))
 
 
@@ -177,22 +177,17 @@ loaded_plugins: dict[str, str] = {}
 processes must load them, too."""
 
 
-def _register_all(found: Any, origin: tuple[str, ...]) -> None:
+def _register_all(found: Any) -> None:
     """Register the TRACKS of a module."""
     listed = found if isinstance(found, tuple | list) else (found,)
     register(*listed)
-    _origins.update((each.id, origin) for each in listed)
+    _of_modules.update(each.id for each in listed)
 
 
-def plugins_for_workers(name: str, given: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The plugins that worker processes load for a track: those of the call, and the one that defines the track.
-
-    None if workers cannot know the track, since it was registered by a call in this process.
-    """
+def is_known_elsewhere(name: str) -> bool:
+    """Whether other processes can know a track: not if a call in this process registered it."""
     challenge = registry.scope()
-    if name not in _registered or (challenge is not None and challenge.track.id == name):
-        return given
-    return (*given, *_origins[name]) if name in _origins else None
+    return name not in _registered or name in _of_modules or (challenge is not None and challenge.track.id == name)
 
 
 @cache
@@ -208,6 +203,6 @@ def _load_installed() -> None:
             plugins.load_codes_of_entry(entry)
             value = entry.load()
             value = getattr(value, "TRACKS", value)
-            _register_all(value, ())
+            _register_all(value)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # plugins may raise anything
             plugins.report_broken(entry, error)
