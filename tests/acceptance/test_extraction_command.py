@@ -531,41 +531,6 @@ def test_labels_outside_the_manifest(checked: Call, tmp_path: Path) -> None:
 # --- workers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("how", ["nothing", "invalid", "repeated", "failed", "missing"])
-@pytest.mark.parametrize("ending", ["jsonl", "json"])
-def test_workers(call: Call, tmp_path: Path, how: str, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process and two print the same, explanations and values too."""
-    monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    rng = random.Random(5)
-    truth = [rx(f"P-{n:03}", drug("Losartán", f"{n % 9} mg"), drug(f"Insulina {n % 5}")) for n in range(150)]
-    truth += [labs(f"L-{n:03}", lab("Glucosa", str(n), rango="70-110")) for n in range(150)]
-    sent = [read(label) for label in truth]
-    for record in rng.sample(sent, 60):
-        for item in record.get("medicamentos", []) + record.get("resultados", []):
-            item |= {rng.choice(sorted(item)): rng.choice(["Losartan potásico", "5 mg", "101", "", "Glucoza"])}
-    for place in (20, 130, 200):
-        spoil: dict[str, Record] = {
-            "invalid": {"x": 1}, "repeated": {"doc_id": sent[place + 1]["doc_id"]}, "failed": {"parse_success": False},
-            "missing": {"doc_id": "elsewhere"},
-        }  # fmt: skip
-        sent[place] = {**sent[place], **spoil.get(how, {})}
-    rng.shuffle(sent)
-    groups = {
-        RX: truth[:150], LAB: truth[150:],
-        RX_READ: [record for record in sent if "medicamentos" in record],
-        LAB_READ: [record for record in sent if "resultados" in record],
-    }  # fmt: skip
-    files = [write(tmp_path, contract, records, ending) for contract, records in groups.items()]
-    forms: list[tuple[str, ...]] = [("--format", "json", "--breakdown", "--show-values")]
-    forms += [("--format", "text"), ("--participant",)] if (how, ending) == ("repeated", "jsonl") else []
-    for extra in forms:
-        alone = call("score", *files, *extra)
-        assert call("score", *files, *extra, "--jobs", "2") == alone
-        assert alone.code == 1
-        assert "Traceback" not in alone.err
-
-
 def test_workers_with_fuzzy_names(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Options of the protocol reach the workers."""
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
