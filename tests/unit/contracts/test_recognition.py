@@ -171,8 +171,7 @@ def test_renamed_keys(contract_id: str, mess: str) -> None:
 def test_renamed_columns_of_binary_tables(contract_id: str, mess: str, tmp_path: Path) -> None:
     """DataFrames and Parquet files are recognized as a CSV with the same columns."""
     frame = pd.DataFrame(_rows(contract_id)).rename(columns=MESSES[mess])
-    if list(frame.columns) == list(_rows(contract_id)[0]):
-        return
+    assert list(frame.columns) != list(_rows(contract_id)[0])
     path = tmp_path / "x.parquet"
     frame.to_parquet(path)
     for report in (medcontract.validate(frame), medcontract.validate(path)):
