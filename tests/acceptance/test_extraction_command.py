@@ -206,16 +206,13 @@ def test_go(call: Call, tmp_path: Path) -> None:
     assert call("score", *files, "--format", "markdown").out.splitlines()[2].startswith("**GO**. **Valid**")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"runs": None}, {"proofs": None}, {"manifest": None}, {"runs": FIVE[1:]}, {"manifest": MANIFEST[1:]},
-        {"proofs": evidence(0, ("P", "measured"), ("L", "measured"))}, {"proofs": evidence(1, ("P", "measured"))},
-        {"proofs": evidence(1, ("P", "measured"), ("P", "measured"))}, {"runs": []},
-        {"runs": [*FIVE, pipeline_run(5, valid_items=0)]}, {"truth": PAIR[:1]}, {"truth": PAIR[1:]},
-        {"sent": RIGHT[:1]}, {"runs": [*FIVE, pipeline_run(9, "evaluation", exception="killed")]},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("change", [
+    {"runs": None}, {"proofs": None}, {"manifest": None}, {"runs": FIVE[1:]}, {"manifest": MANIFEST[1:]},
+    {"proofs": evidence(0, ("P", "measured"), ("L", "measured"))}, {"proofs": evidence(1, ("P", "measured"))},
+    {"proofs": evidence(1, ("P", "measured"), ("P", "measured"))}, {"runs": []},
+    {"runs": [*FIVE, pipeline_run(5, valid_items=0)]}, {"truth": PAIR[:1]}, {"truth": PAIR[1:]},
+    {"sent": RIGHT[:1]}, {"runs": [*FIVE, pipeline_run(9, "evaluation", exception="killed")]},
+])  # fmt: skip
 def test_one_gate_is_enough_for_no_go(call: Call, tmp_path: Path, change: Record) -> None:
     """Exit 1 and NO-GO, whichever of the gates is not passed or cannot be judged."""
     given = {"truth": PAIR, "sent": RIGHT, **EVERYTHING, **change}
@@ -462,20 +459,17 @@ def test_gates_without_labels(checked: Call, tmp_path: Path) -> None:
     assert ran.json["ready"] is True
 
 
-@pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
-        ({}, ("skipped", "skipped", "skipped", "skipped")),
-        ({"runs": FIVE}, ("skipped", "passed", "skipped", "skipped")),
-        ({"runs": [pipeline_run(9, "evaluation")]}, ("passed", "failed", "skipped", "skipped")),
-        ({"runs": [*FIVE, pipeline_run(9, "evaluation", valid_items=0)]}, ("failed", "passed", "skipped", "skipped")),
-        ({"proofs": PROOFS}, ("skipped", "skipped", "passed", "skipped")),
-        ({"proofs": PROOFS, "manifest": MANIFEST}, ("skipped", "skipped", "passed", "passed")),
-        ({"proofs": PROOFS, "manifest": MANIFEST[:1]}, ("skipped", "skipped", "passed", "failed")),
-        ({"proofs": evidence(0), "manifest": MANIFEST}, ("skipped", "skipped", "failed", "failed")),
-        ({"manifest": MANIFEST}, ("skipped", "skipped", "skipped", "skipped")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "wanted"), [
+    ({}, ("skipped", "skipped", "skipped", "skipped")),
+    ({"runs": FIVE}, ("skipped", "passed", "skipped", "skipped")),
+    ({"runs": [pipeline_run(9, "evaluation")]}, ("passed", "failed", "skipped", "skipped")),
+    ({"runs": [*FIVE, pipeline_run(9, "evaluation", valid_items=0)]}, ("failed", "passed", "skipped", "skipped")),
+    ({"proofs": PROOFS}, ("skipped", "skipped", "passed", "skipped")),
+    ({"proofs": PROOFS, "manifest": MANIFEST}, ("skipped", "skipped", "passed", "passed")),
+    ({"proofs": PROOFS, "manifest": MANIFEST[:1]}, ("skipped", "skipped", "passed", "failed")),
+    ({"proofs": evidence(0), "manifest": MANIFEST}, ("skipped", "skipped", "failed", "failed")),
+    ({"manifest": MANIFEST}, ("skipped", "skipped", "skipped", "skipped")),
+])  # fmt: skip
 def test_gates_that_can_be_judged(checked: Call, tmp_path: Path, given: Record, wanted: tuple[str, ...]) -> None:
     """Passed, failed, or not possible with the file that is missing; one that failed is NOT READY."""
     ran = checked(*made(tmp_path, [], RIGHT, **given))

@@ -112,20 +112,17 @@ def test_encoding(call: Call, text: str, certain: bool) -> None:
     assert path.read_bytes() == (TEXT.replace("Ñandú", text).encode() if certain else raw)
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (_changed(specialty="Heart"), "MC104"),
-        (_changed(follow_up=1), "MC103"),
-        (_changed(processing_time_sec="0,5"), "MC103"),
-        (_changed(processing_time_sec="NaN"), "MC103"),
-        (TEXT.replace('"specialty"', '"Specialty": "Oncology", "SPECIALTY"'), "MC102"),
-        (_changed(Specialty="Oncology"), "MC102"),
-        (TEXT[:-2], "MC011"),
-        (TEXT + TEXT, "MC014"),
-        ("", "MC004"),
-    ],
-)
+@pytest.mark.parametrize(("text", "code"), [
+    (_changed(specialty="Heart"), "MC104"),
+    (_changed(follow_up=1), "MC103"),
+    (_changed(processing_time_sec="0,5"), "MC103"),
+    (_changed(processing_time_sec="NaN"), "MC103"),
+    (TEXT.replace('"specialty"', '"Specialty": "Oncology", "SPECIALTY"'), "MC102"),
+    (_changed(Specialty="Oncology"), "MC102"),
+    (TEXT[:-2], "MC011"),
+    (TEXT + TEXT, "MC014"),
+    ("", "MC004"),
+])  # fmt: skip
 def test_nothing_is_guessed(call: Call, text: str, code: str) -> None:
     """A mistake with several possible repairs, or none, stays and is reported."""
     path = Path("sent.json")

@@ -197,39 +197,33 @@ def test_syntax_error(text: str, line: int, column: int) -> None:
     assert problem.message.startswith("TOML syntax error: ")
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b"", "MC004"),
-        (STROKE.encode("utf-16"), "MC006"),
-        (STROKE.replace("title", "#é\ntitle").encode("latin-1"), "MC007"),
-        (b"x = " + b"[" * 5000 + b"]" * 5000, "MC019"),
-        (b"x = " + b"{a=" * 5000 + b"1" + b"}" * 5000, "MC019"),
-        (b".".join([b"a"] * 200_000) + b" = 1", "MC019"),
-        (b"x = { " + b" . ".join([b"'a'"] * 100_000) + b" = 1 }", "MC019"),
-        (b"[" + b".".join([b"a"] * 200_000) + b"]", "MC019"),
-        (b"#" * (1 << 20) + b"\n", "MC020"),
-        (b"version = " + b"9" * 5000, "MC035"),
-        (b"PK\x03\x04" + b"\0" * 100, "MC005"),
-    ],
-)
+@pytest.mark.parametrize(("content", "code"), [
+    (b"", "MC004"),
+    (STROKE.encode("utf-16"), "MC006"),
+    (STROKE.replace("title", "#é\ntitle").encode("latin-1"), "MC007"),
+    (b"x = " + b"[" * 5000 + b"]" * 5000, "MC019"),
+    (b"x = " + b"{a=" * 5000 + b"1" + b"}" * 5000, "MC019"),
+    (b".".join([b"a"] * 200_000) + b" = 1", "MC019"),
+    (b"x = { " + b" . ".join([b"'a'"] * 100_000) + b" = 1 }", "MC019"),
+    (b"[" + b".".join([b"a"] * 200_000) + b"]", "MC019"),
+    (b"#" * (1 << 20) + b"\n", "MC020"),
+    (b"version = " + b"9" * 5000, "MC035"),
+    (b"PK\x03\x04" + b"\0" * 100, "MC005"),
+])  # fmt: skip
 def test_hostile_file(content: bytes, code: str) -> None:
     """A file that is too large, too deep, or not text is one problem, found quickly."""
     (problem,) = medcontract.check_challenge(content, name="challenge.toml").problems
     assert problem.code == code
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Stroke type", r"Stroke\u001b[31m type"),
-        ('"none"]', r'"none", "\u001b[31m"]'),
-        ("[gate]", r'"a\u001b[31m" = 1' + "\n[gate]"),
-        ('headline = "total"', r'headline = "\u001b[31m"'),
-        ('field = "label"', r'field = "\n\u001b"'),
-        ("version = 1", r'about = "\u001b"'),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), [
+    ("Stroke type", r"Stroke\u001b[31m type"),
+    ('"none"]', r'"none", "\u001b[31m"]'),
+    ("[gate]", r'"a\u001b[31m" = 1' + "\n[gate]"),
+    ('headline = "total"', r'headline = "\u001b[31m"'),
+    ('field = "label"', r'field = "\n\u001b"'),
+    ("version = 1", r'about = "\u001b"'),
+])  # fmt: skip
 def test_control_characters(old: str, new: str) -> None:
     """Nothing from the file can control a terminal: names, texts and values are printable."""
     report = medcontract.check_challenge(changed(STROKE, old, new).encode())

@@ -985,18 +985,15 @@ def test_many_bad_images(run: Run, folder: Path) -> None:
     assert "… and 97 more records like this" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--images", "nowhere", "good.csv"], "nowhere: no such image folder"),
-        (["--images", "", "good.csv"], "no such image folder"),
-        (["--images", "good.jpg", "good.csv"], "good.jpg: expected an image folder, got a file"),
-        (["--images", ".", "truth.csv"], "images are given, but no file of lesions/cases, which refers to them"),
-        (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
-        (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
-        (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--images", "nowhere", "good.csv"], "nowhere: no such image folder"),
+    (["--images", "", "good.csv"], "no such image folder"),
+    (["--images", "good.jpg", "good.csv"], "good.jpg: expected an image folder, got a file"),
+    (["--images", ".", "truth.csv"], "images are given, but no file of lesions/cases, which refers to them"),
+    (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
+    (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
+    (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
+])  # fmt: skip
 def test_wrong_calls_of_the_command(run: Run, arguments: list[str], words: str) -> None:
     """A call that cannot check any image is wrong: exit 2, no result, and what to do."""
     code, out, err = run(*arguments)
