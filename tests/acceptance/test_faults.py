@@ -19,7 +19,23 @@ from typing import Any, NamedTuple
 import pytest
 from tests import toy_track
 from tests.commands import Ran
-from tests.faults import COMMANDS, MAIN, Arena, Halted, as_usual, cluster, processes_of, wait_for
+from tests.faults import (
+    ACCIDENTS,
+    COMMANDS,
+    MAIN,
+    Arena,
+    Halted,
+    as_usual,
+    cluster,
+    emptied,
+    now_a_folder,
+    overwritten,
+    processes_of,
+    removed,
+    replaced,
+    truncated,
+    wait_for,
+)
 from tests.scoring_files import image
 
 import medcontract
@@ -287,35 +303,6 @@ def test_a_cluster_without_workers(arena: Arena, tmp_path: Path) -> None:
 # --- files that change ---------------------------------------------------------------------------
 
 
-def truncated(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def emptied(path: Path) -> None:
-    os.truncate(path, 0)
-
-
-def overwritten(path: Path) -> None:
-    with path.open("r+b") as stream:
-        stream.seek(100)
-        stream.write(b"xxxx")
-
-
-def replaced(path: Path) -> None:
-    path.with_suffix(".new").write_bytes(path.read_bytes().replace(b"yes", b"why"))
-    path.with_suffix(".new").replace(path)
-
-
-def removed(path: Path) -> None:
-    path.unlink()
-
-
-def now_a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-ACCIDENTS = (truncated, emptied, overwritten, replaced, removed, now_a_folder)
 CHANGES = [
     pytest.param(engine, command, accident, marks=[pytest.mark.slow] * (engine == "dask"))
     for engine in ("one process", *POOLS.split(", "))

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_faults import ACCIDENTS, emptied
 from tests.fake_cluster import Cluster
+from tests.faults import ACCIDENTS, emptied
 from tests.random_files import MAKERS, write_files
 from tests.scoring_files import as_json, guess, image, write
 
