@@ -22,6 +22,7 @@ from tests.commands import Ran
 from tests.support import ROOT
 
 MAIN = (sys.executable, "-m", "medcontract")
+PLACES = {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "src")))}
 CLUSTER = """
 import sys, time
 from distributed import LocalCluster
@@ -80,13 +81,45 @@ def cluster(folder: Path, workers: int, **config: str) -> Iterator[tuple[str, su
     (folder / "cluster.py").write_text(CLUSTER)
     with subprocess.Popen(
         [sys.executable, str(folder / "cluster.py"), str(workers)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True, start_new_session=True, env={**os.environ, "PYTHONPATH": str(ROOT), **config},
+        text=True, start_new_session=True, env={**os.environ, **PLACES, **config},
     ) as running:  # fmt: skip
         try:
             assert running.stdout
             yield running.stdout.readline().strip(), running
         finally:
             os.killpg(running.pid, signal.SIGKILL)
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def overwritten(path: Path) -> None:
+    with path.open("r+b") as stream:
+        stream.seek(100)
+        stream.write(b"xxxx")
+
+
+def replaced(path: Path) -> None:
+    path.with_suffix(".new").write_bytes(path.read_bytes().replace(b"yes", b"why"))
+    path.with_suffix(".new").replace(path)
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def now_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+ACCIDENTS = (truncated, emptied, overwritten, replaced, removed, now_a_folder)
+"""What happens to a file while it is read."""
 
 
 class Halted:
@@ -158,7 +191,7 @@ class Arena:
         self, engine: str, command: str, options: tuple[str, ...], fault: str = "", **how: Any
     ) -> Iterator[subprocess.Popen[str]]:
         arguments = [*COMMANDS[command].split(), *ENGINES[engine], *options]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.temporary), "NO_COLOR": "1"}
+        environment = {**os.environ, **PLACES, "TMPDIR": str(self.temporary), "NO_COLOR": "1"}
         environment |= {"FAULT": fault, "SPAWN": "1" if engine == "spawned" else ""}
         with subprocess.Popen(
             [*MAIN, *arguments, "--plugin", "./faulty_track.py", "--format", "json"], cwd=self.folder, text=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -180,8 +179,3 @@ def property_settings(examples: int) -> settings:
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
     )
-
-
-def mind_interrupts() -> None:
-    """In a child process: reset SIGINT, in case the tests were started with it ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)

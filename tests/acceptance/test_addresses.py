@@ -340,22 +340,19 @@ def test_call_errors(web: WebServer, tmp_path: Path, call: Call) -> None:
     assert call("validate", f"{web.address}/nothing.json").code == 2
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("validate", "{truth}", "--out", "s3://bucket/out.json"),
-        ("score", "{truth}", "{truth}", "--format", "json", "--out", "https://host/out.json?sig=MARKER"),
-        ("leaderboard", "{truth}", "{truth}", "--reports", "s3://bucket/reports"),
-        ("init", "lesions", "s3://bucket/demo"),
-        ("schema", "export", "s3://bucket/schemas"),
-        ("validate", "{truth}", "--images", "s3://bucket/images"),
-        ("validate", "{truth}", "--schema", "s3://bucket/schema.json"),
-        ("fix", "s3://bucket/a.json"),
-        ("challenge", "new", "s3://bucket/demo"),
-        ("bundle", "codabench", "--truth", "{truth}", "--out", "s3://bucket/out"),
-        ("validate", "{truth}", "--plugin", "https://user:MARKER@host/plugin.py"),
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    ("validate", "{truth}", "--out", "s3://bucket/out.json"),
+    ("score", "{truth}", "{truth}", "--format", "json", "--out", "https://host/out.json?sig=MARKER"),
+    ("leaderboard", "{truth}", "{truth}", "--reports", "s3://bucket/reports"),
+    ("init", "lesions", "s3://bucket/demo"),
+    ("schema", "export", "s3://bucket/schemas"),
+    ("validate", "{truth}", "--images", "s3://bucket/images"),
+    ("validate", "{truth}", "--schema", "s3://bucket/schema.json"),
+    ("fix", "s3://bucket/a.json"),
+    ("challenge", "new", "s3://bucket/demo"),
+    ("bundle", "codabench", "--truth", "{truth}", "--out", "s3://bucket/out"),
+    ("validate", "{truth}", "--plugin", "https://user:MARKER@host/plugin.py"),
+])  # fmt: skip
 def test_not_supported(arguments: tuple[str, ...], tmp_path: Path, call: Call) -> None:
     """Where only a path is supported, an address is a wrong call, and nothing is created."""
     truth = truth_file(tmp_path / "in", "lesions")
@@ -457,22 +454,19 @@ def test_changed_in_an_object_store(store: Any, tmp_path: Path, call: Call, monk
 # --- credentials ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("full", "shown"),
-    [
-        ("https://user:MARKER@host/a.json?sig=MARKER#MARKER", "https://host/a.json"),
-        ("https://MARKER@host:80/a.json", "https://host:80/a.json"),
-        ("https://user:MAR/KER@host/a.json", "https://host/a.json"),
-        ("https://user:MAR?KER@host/a.json", "https://host/a.json"),
-        ("HTTPS://user:MAR@KER@host/a.json", "HTTPS://host/a.json"),
-        ("https://[::1]:80/@team/a.json", "https://[::1]:80/@team/a.json"),
-        ("https://host:8080/@team/a.json", "https://host:8080/@team/a.json"),
-        ("s3://key:MARKER@bucket/a?.json", "s3://bucket/a?.json"),
-        ("abfs://container@account.dfs.core.windows.net/a", "abfs://container@account.dfs.core.windows.net/a"),
-        ("abfs://container/a.json?sv=1&sig=MARKER", "abfs://container/a.json"),
-        ("https://host/s.zip?sig=MARKER!/a.csv", "https://host/s.zip!/a.csv"),
-    ],
-)
+@pytest.mark.parametrize(("full", "shown"), [
+    ("https://user:MARKER@host/a.json?sig=MARKER#MARKER", "https://host/a.json"),
+    ("https://MARKER@host:80/a.json", "https://host:80/a.json"),
+    ("https://user:MAR/KER@host/a.json", "https://host/a.json"),
+    ("https://user:MAR?KER@host/a.json", "https://host/a.json"),
+    ("HTTPS://user:MAR@KER@host/a.json", "HTTPS://host/a.json"),
+    ("https://[::1]:80/@team/a.json", "https://[::1]:80/@team/a.json"),
+    ("https://host:8080/@team/a.json", "https://host:8080/@team/a.json"),
+    ("s3://key:MARKER@bucket/a?.json", "s3://bucket/a?.json"),
+    ("abfs://container@account.dfs.core.windows.net/a", "abfs://container@account.dfs.core.windows.net/a"),
+    ("abfs://container/a.json?sv=1&sig=MARKER", "abfs://container/a.json"),
+    ("https://host/s.zip?sig=MARKER!/a.csv", "https://host/s.zip!/a.csv"),
+])  # fmt: skip
 def test_shown_address(full: str, shown: str) -> None:
     assert (Address(full), repr(Address(full)), f"{Address(full)}") == (shown, repr(shown), shown)
     assert hide_credentials(f"see '{full}': x") == f"see '{shown}': x"

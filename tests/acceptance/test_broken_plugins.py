@@ -55,16 +55,10 @@ AT_LOADING = {
     "scorer": ("    scorer = EcgScorer\n", "    scorer = 3\n", "'scorer' must be a subclass of Scorer"),
     "no figures": ("    def figures(self", "    def finished(self", "EcgScorer has no 'figures'"),
     "count": ("    def tally(self", "    def count(self", "'count' is now called 'tally': see docs/your-own-track.md"),
-    "finish": (
-        "    def figures(self",
-        "    def finish(self",
-        "'finish' is now called 'figures': see docs/your-own-track.md",
-    ),
-    "Counts": (
-        "Table, Tally,",
-        "Table, Counts,",
-        "Counts is now Tally, and 'count' and 'finish' are 'tally' and 'figures'",
-    ),
+    "finish": ("    def figures(self", "    def finish(self",
+        "'finish' is now called 'figures': see docs/your-own-track.md"),
+    "Counts": ("Table, Tally,", "Table, Counts,",
+        "Counts is now Tally, and 'count' and 'finish' are 'tally' and 'figures'"),
     "roles": ("    roles = Roles(", "    roles = dict(", "'roles' must be Roles, not dict"),
     "figures": ("    figures = (", "    figures = 3, (", "'figures' must be a tuple of Figure"),
     "headline": ('headline = "robust_accuracy"', 'headline = "robust"', "there is no figure 'robust'"),
@@ -88,12 +82,9 @@ AT_LOADING = {
     "across files": ('code="ECG301", message', 'code="ECG201", message', "rules across files have 3xx codes"),
     "kind": ('"onset-inside"', '"unique"', "OnsetInside has the kind of a built-in rule, 'unique'"),
     "no kind": ('    kind: ClassVar = "onset-inside"\n', "", "the rule OnsetInside has no kind"),
-    "rule": (
-        "record_rules=(NO_ONSET,),\n        rules=(Unique",
-        "record_rules=('x',),\n        rules=(Unique",
-        "expected a rule",
-    ),
-}
+    "rule": ("record_rules=(NO_ONSET,),\n        rules=(Unique", "record_rules=('x',),\n        rules=(Unique",
+        "expected a rule"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", AT_LOADING)
@@ -104,16 +95,10 @@ def test_a_wrong_definition(case: str, folder: Path, call: Call) -> None:
 
 
 WHEN_SCORING = {
-    "item": (
-        "    return Item(record.duration_s, record.rhythm, record.onset_s)",
-        "    raise ValueError(record.recording_id)",
-        "the plugin 'ecg_challenge' failed in _expected, line",
-    ),
-    "measure": (
-        "    return Mark(record.rhythm, record.onset_s)",
-        "    raise ValueError(record.recording_id)",
-        "the plugin 'ecg_challenge' failed in _measure, line",
-    ),
+    "item": ("    return Item(record.duration_s, record.rhythm, record.onset_s)",
+        "    raise ValueError(record.recording_id)", "the plugin 'ecg_challenge' failed in _expected, line"),
+    "measure": ("    return Mark(record.rhythm, record.onset_s)", "    raise ValueError(record.recording_id)",
+        "the plugin 'ecg_challenge' failed in _measure, line"),
     "exit": ("    return Mark(record.rhythm, record.onset_s)", "    raise SystemExit(0)", "_measure, line"),
     "not a function": ("measure=_measure", "measure=len", "a function of a plugin for records or rules failed"),
     "tally": ("        items = pairing.expected.items\n", "        1 / 0\n", "in tally, line"),
@@ -123,44 +108,26 @@ WHEN_SCORING = {
     "tally of too many": ("expected=len(items)", "expected=1", "tally: more items are processed than expected"),
     "a float": ("data=data, ", "data=(1.5,), ", "tally: data: values of type float do not add up exactly"),
     "notes return": (REASONS, f"{NOTES}        return ()\n\n{REASONS}", "notes: it must return Notes, not tuple"),
-    "warnings": (
-        REASONS,
-        f"{NOTES}        return Notes(warnings='none')\n\n{REASONS}",
-        "notes: warnings must be a tuple of strings",
-    ),
-    "remarks": (
-        REASONS,
-        f"{NOTES}        return Notes(remarks=('slow',))\n\n{REASONS}",
-        "remarks: each must be Remark, not str",
-    ),
-    "figures": (
-        "        weight = self.protocol",
-        "        raise KeyError('E-01')\n        weight = ",
-        "in figures, line",
-    ),
-    "figures return": (
-        "        return Finished(",
-        "        return dict(",
-        "figures: it must return Finished, not dict",
-    ),
-    "NaN": (
-        '"consistency": rounded(Fraction(same, tally.expected))',
-        '"consistency": float("nan")',
-        "figures: the result is not a document of ecg/score: see /consistency (finite_number)",
-    ),
+    "warnings": (REASONS, f"{NOTES}        return Notes(warnings='none')\n\n{REASONS}",
+        "notes: warnings must be a tuple of strings"),
+    "remarks": (REASONS, f"{NOTES}        return Notes(remarks=('slow',))\n\n{REASONS}",
+        "remarks: each must be Remark, not str"),
+    "figures": ("        weight = self.protocol", "        raise KeyError('E-01')\n        weight = ",
+        "in figures, line"),
+    "figures return": ("        return Finished(", "        return dict(",
+        "figures: it must return Finished, not dict"),
+    "NaN": ('"consistency": rounded(Fraction(same, tally.expected))', '"consistency": float("nan")',
+        "figures: the result is not a document of ecg/score: see /consistency (finite_number)"),
     "out of range": ('"worst_accuracy": rounded(worst)', '"worst_accuracy": 7.0', "see /worst_accuracy"),
     "another key": ('"mean_accuracy": rounded(mean)', '"mean_accuracy": 0.5, "E 0": 1', "see /… (extra_forbidden)"),
     "no result": ("Finished(result=result", "Finished(result=None", "figures: result must be dict, not NoneType"),
     "NaN as headline": ("headline=robust", "headline=float('nan')", "headline must be a Fraction or None, not float"),
     "decision": ("headline=robust", "headline=robust, decision='MAYBE'", "decision must be GO, NO-GO or None"),
-    "remediation": (
-        "        return [\n            Fail",
-        "        return ['x'] or [\n            Fail",
-        "remediation: each",
-    ),
+    "remediation": ("        return [\n            Fail", "        return ['x'] or [\n            Fail",
+        "remediation: each"),
     "scorer": ("    pairs = (\n", "    def __init__(self, *a):\n        1 / 0\n\n    pairs = (\n", "in __init__, line"),
     "rule": ("            recording = find(", "            1 / 0\n            recording = find(", "in check, line"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WHEN_SCORING)
@@ -175,52 +142,26 @@ def test_a_scorer_that_fails(case: str, folder: Path, call: Call) -> None:
 
 OTHERS = {
     "tables": ("score", "        yield figures_table(score)\n", "        1 / 0\n        yield\n", "in tables, line"),
-    "tables return": (
-        "score",
-        "    def tables(self",
+    "tables return": ("score", "    def tables(self",
         "    def tables(self, score):\n        return 3\n\n    def t(self",
-        "tables of the track 'ecg' must return Tables, not int",
-    ),
+        "tables of the track 'ecg' must return Tables, not int"),
     "no tables": ("score", "        yield figures_table(score)\n", "        yield 'x'\n", "must be Tables, not str"),
     "limits": ("preflight", "        runs, wanted = len(", "        1 / 0\n        runs, wanted = len(", "in limits"),
-    "limits return": (
-        "preflight",
-        "    def limits(\n",
-        "    def limits(self, *a):\n        return 3\n\n    def t(\n",
-        "limits: it must return Iterable, not int",
-    ),
-    "limit code": (
-        "preflight",
-        'code="ECG401", failure',
-        'code="ECG499", failure',
-        "a Limit has the unknown code ECG499",
-    ),
-    "remarks": (
-        "preflight",
-        "        for run in pairing.runs():\n            rhythms",
-        "        yield 3\n        for run in ():\n            rhythms",
-        "remarks: each must be Remark, not int",
-    ),
+    "limits return": ("preflight", "    def limits(\n", "    def limits(self, *a):\n        return 3\n\n    def t(\n",
+        "limits: it must return Iterable, not int"),
+    "limit code": ("preflight", 'code="ECG401", failure', 'code="ECG499", failure',
+        "a Limit has the unknown code ECG499"),
+    "remarks": ("preflight", "        for run in pairing.runs():\n            rhythms",
+        "        yield 3\n        for run in ():\n            rhythms", "remarks: each must be Remark, not int"),
     "probe": ("preflight", "        rhythm: str = record.rhythm", "        rhythm = 1 / 0", "in probe, line"),
-    "record rule": (
-        "validate",
-        '        if getattr(value, "rhythm", None) !=',
-        "        if 1 / 0 !=",
-        "in check, line",
-    ),
-    "record rule returns": (
-        "validate",
-        '        if getattr(value, "rhythm", None) !=',
-        "        return None\n        if 1 !=",
-        "returned a wrong value: TypeError",
-    ),
-    "participants": (
-        "score --participant",
-        "    def tables(self",
+    "record rule": ("validate", '        if getattr(value, "rhythm", None) !=', "        if 1 / 0 !=",
+        "in check, line"),
+    "record rule returns": ("validate", '        if getattr(value, "rhythm", None) !=',
+        "        return None\n        if 1 !=", "returned a wrong value: TypeError"),
+    "participants": ("score --participant", "    def tables(self",
         "    def for_participants(self, *a):\n        return 3\n\n    def tables(self",
-        "for_participants: it must return dict, not int",
-    ),
-}
+        "for_participants: it must return dict, not int"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", OTHERS)

@@ -424,21 +424,18 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        _truncated,
-        _overwritten,
-        _text,
-        _foreign,
-        _newer,
-        _writable_by_all,
-        _folder_writable_by_all,
-        _journal,
-        _link,
-        _folder,
-    ],
-)
+@pytest.mark.parametrize("damage", [
+    _truncated,
+    _overwritten,
+    _text,
+    _foreign,
+    _newer,
+    _writable_by_all,
+    _folder_writable_by_all,
+    _journal,
+    _link,
+    _folder,
+])  # fmt: skip
 def test_damaged(damage: Callable[[Path], None], tmp_path: Path, call: Call) -> None:
     """A cache that cannot be used is a notice; the result is that without a cache, and the file is not touched."""
     truth, teams = make_contest(tmp_path, "lesions")

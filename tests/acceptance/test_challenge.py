@@ -12,13 +12,12 @@ import pandas as pd
 import pytest
 from tests.challenge_files import REGRESSION, SMALL, STROKE, changed, stroke_predictions, stroke_truth, write
 from tests.commands import Call, caller
+from tests.fake_cluster import Cluster
 from tests.support import published
 
 import medcontract
 from medcontract import Challenge
 from medcontract.contracts import registry
-from medcontract.parallel import merge as parallel
-from medcontract.parallel import pool
 from medcontract.reading import chunks
 from medcontract.scoring import tracks
 
@@ -354,20 +353,9 @@ def test_out_is_not_the_challenge(folder: Path, call: Call) -> None:
     assert (folder / "challenge.toml").read_text() == STROKE
 
 
-@pytest.mark.parametrize("fork", [True, False])
-def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
+def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large files are read in two processes, with the same output."""
-    if not fork:
-        monkeypatch.setattr(pool, "can_fork", lambda: False)
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    in_workers: list[bool] = []
-    real = parallel.read_in_chunks
-
-    def read(*arguments: Any) -> bool:
-        in_workers.append(real(*arguments))
-        return in_workers[-1]
-
-    monkeypatch.setattr(parallel, "read_in_chunks", read)
     truth, predictions = [], []
     labels = ("ischemic", "hemorrhagic", "none")
     for number in range(500):
@@ -380,7 +368,9 @@ def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, fork: b
     one, two = call(*arguments, "--jobs", "1"), call(*arguments, "--jobs", "2")
     assert one.code == 0
     assert one == two
-    assert in_workers == [True]
+    cluster = Cluster()
+    medcontract.Challenge.load("challenge.toml").score("truth.jsonl", "big.jsonl", client=cluster)
+    assert cluster.tasks > 4
 
 
 # --- truth and predictions that look alike ----------------------------------------------------------------------------

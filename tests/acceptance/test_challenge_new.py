@@ -286,25 +286,22 @@ def test_cells_of_a_csv(tmp_path: Path) -> None:
 _PEOPLE = ["Maria Lopez", "John Smith", "Ana Ruiz"]
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("patient_name", _PEOPLE),
-        ("patient_id", ["P-1", "P-2", "P-3"]),
-        ("patient_code", ["XA", "XB", "XC"]),
-        ("subjectid", ["XA", "XB", "XC"]),
-        ("diagnosis_comment", ["see Lopez", "call Smith"]),
-        ("physician", ["Lopez", "Smith", "Ruiz"]),
-        ("who", _PEOPLE),
-        ("signed_by", ["Dr. Lopez", "Dr. Smith"]),
-        ("phone", ["555-123-456", "555-123-457"]),
-        ("reach", ["lopez@x.org", "smith@x.org"]),
-        ("comment", ["see Lopez", "call Smith"]),
-        ("rare", ["none"] * 11 + ["Lopez"]),
-        ("words", ["a text of more than five words here", "another text of more than five words"]),
-        ("unique", [f"value{n}" for n in range(12)]),
-    ],
-)
+@pytest.mark.parametrize(("name", "values"), [
+    ("patient_name", _PEOPLE),
+    ("patient_id", ["P-1", "P-2", "P-3"]),
+    ("patient_code", ["XA", "XB", "XC"]),
+    ("subjectid", ["XA", "XB", "XC"]),
+    ("diagnosis_comment", ["see Lopez", "call Smith"]),
+    ("physician", ["Lopez", "Smith", "Ruiz"]),
+    ("who", _PEOPLE),
+    ("signed_by", ["Dr. Lopez", "Dr. Smith"]),
+    ("phone", ["555-123-456", "555-123-457"]),
+    ("reach", ["lopez@x.org", "smith@x.org"]),
+    ("comment", ["see Lopez", "call Smith"]),
+    ("rare", ["none"] * 11 + ["Lopez"]),
+    ("words", ["a text of more than five words here", "another text of more than five words"]),
+    ("unique", [f"value{n}" for n in range(12)]),
+])  # fmt: skip
 @pytest.mark.parametrize("column", ["name", "items"])
 def test_no_enumeration_of_people(tmp_path: Path, name: str, values: list[str], column: str) -> None:
     """Ids, names, contact data, remarks, rare values and long texts are never listed."""

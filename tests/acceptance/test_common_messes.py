@@ -169,16 +169,13 @@ def test_names_of_columns_are_not_values() -> None:
     assert {problem.code for problem in report.problems} == {"MC101", "MC102"}
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("ORC_id.csv", b"ORC_id,report_id\n1,R-1\n"),
-        ("BZh.csv", b"BZh,report_id\n1,R-1\n"),
-        ("semicolon-in-a-name.csv", b"report_id,a;b;c;d\nR-1,x\n"),
-        ("bom-twice.csv", "\ufeff\ufeffnotes,report_id\nx,R-1\n".encode()),
-        ("one-line.jsonl", b'{"report_id": "R-1", "cases": [{"report_id": "R-1"}]}\n'),
-    ],
-)
+@pytest.mark.parametrize(("name", "content"), [
+    ("ORC_id.csv", b"ORC_id,report_id\n1,R-1\n"),
+    ("BZh.csv", b"BZh,report_id\n1,R-1\n"),
+    ("semicolon-in-a-name.csv", b"report_id,a;b;c;d\nR-1,x\n"),
+    ("bom-twice.csv", "\ufeff\ufeffnotes,report_id\nx,R-1\n".encode()),
+    ("one-line.jsonl", b'{"report_id": "R-1", "cases": [{"report_id": "R-1"}]}\n'),
+])  # fmt: skip
 def test_no_false_alarm(name: str, content: bytes) -> None:
     """What only resembles such a file is read as usual."""
     assert medcontract.validate(content, "reports/cases", name=name).ok
@@ -222,24 +219,21 @@ def test_large_files_are_explained_by_their_start() -> None:
     assert "as df.to_json() writes it" in problem.message
 
 
-@pytest.mark.parametrize(
-    ("given", "wanted", "hint"),
-    [
-        (7, "report_id", "write it in quotes, with any leading zeros"),
-        (7.0, "report_id", "dtype=str"),
-        ("0.93", "processing_time_sec", "without quotes"),
-        ("1,5", "processing_time_sec", "with a dot"),
-        ("1,234.5", "processing_time_sec", "without thousands separators"),
-        ("93 %", "processing_time_sec", "without %"),
-        ("1.5 s", "processing_time_sec", "without a unit"),
-        ("NaN", "processing_time_sec", "use null or an empty cell"),
-        ("#N/A", "processing_time_sec", "use null or an empty cell"),
-        ("Sí", "follow_up", "write true without quotes"),
-        ("FALSO", "follow_up", "write false without quotes"),
-        ("WAHR", "follow_up", "write true without quotes"),
-        (0, "follow_up", "write false"),
-    ],
-)
+@pytest.mark.parametrize(("given", "wanted", "hint"), [
+    (7, "report_id", "write it in quotes, with any leading zeros"),
+    (7.0, "report_id", "dtype=str"),
+    ("0.93", "processing_time_sec", "without quotes"),
+    ("1,5", "processing_time_sec", "with a dot"),
+    ("1,234.5", "processing_time_sec", "without thousands separators"),
+    ("93 %", "processing_time_sec", "without %"),
+    ("1.5 s", "processing_time_sec", "without a unit"),
+    ("NaN", "processing_time_sec", "use null or an empty cell"),
+    ("#N/A", "processing_time_sec", "use null or an empty cell"),
+    ("Sí", "follow_up", "write true without quotes"),
+    ("FALSO", "follow_up", "write false without quotes"),
+    ("WAHR", "follow_up", "write true without quotes"),
+    (0, "follow_up", "write false"),
+])  # fmt: skip
 def test_wrong_types(given: Any, wanted: str, hint: str) -> None:
     """A value of another type gets the way to write it, and the hint does not quote it."""
     record = {"report_id": "R-1", "specialty": "Other", "urgency": "Routine", "follow_up": True}
@@ -249,19 +243,16 @@ def test_wrong_types(given: Any, wanted: str, hint: str) -> None:
     assert hint in str(problem.hint)
 
 
-@pytest.mark.parametrize(
-    ("contract", "header", "row"),
-    [
-        ("reports/predictions", "report_id,specialty,urgency,follow_up,processing_time_sec", "1,Other,Routine,true,{}"),
-        ("lesions/predictions", f"image_id,{','.join(CLASSES)}", "1,{},0,0,0,0,0,0,0,0,0"),
-        ("lesions/cases", "image_id,image_path,age,gender,location", "1,a.png,{},f,1"),
-        (
-            "extraction/runs",
-            "run_id,kind,parse_success,valid_items,restarted,code_version,latency_sec",
-            "1,evaluation,true,1,false,v1,{}",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("contract", "header", "row"), [
+    ("reports/predictions", "report_id,specialty,urgency,follow_up,processing_time_sec", "1,Other,Routine,true,{}"),
+    ("lesions/predictions", f"image_id,{','.join(CLASSES)}", "1,{},0,0,0,0,0,0,0,0,0"),
+    ("lesions/cases", "image_id,image_path,age,gender,location", "1,a.png,{},f,1"),
+    (
+        "extraction/runs",
+        "run_id,kind,parse_success,valid_items,restarted,code_version,latency_sec",
+        "1,evaluation,true,1,false,v1,{}",
+    ),
+])  # fmt: skip
 def test_percent_cells(contract: str, header: str, row: str) -> None:
     """In every table with numbers, a percentage is explained."""
     content = f"{header}\n{row.format('25%')}\n".encode()
@@ -382,25 +373,16 @@ def _transposed(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
     return "\n".join(",".join((name, *cells)) for name, *cells in zip(names, *rows, strict=True)).encode()
 
 
-@pytest.mark.parametrize(
-    ("content", "contract", "hint"),
-    [
-        (_transposed(_NAMES, _ROWS), "reports/predictions", "the table is transposed"),
-        (_transposed(("image_id", *CLASSES), _PROBABILITIES), "lesions/predictions", "the table is transposed"),
-        (
-            _long("report_id", _NAMES[1:], _ROWS, "variable", "value"), "reports/predictions",
-            "df.pivot(index='report_id', columns='variable', values='value')",
-        ),
-        (
-            _long("image_id", CLASSES, _PROBABILITIES, "class", "p"), "lesions/predictions",
-            "df.pivot(index='image_id', columns='class', values='p')",
-        ),
-        (
-            _long("image_id", ["x"], [], *(f"class_{n}" for n in range(10))), "lesions/predictions",
-            "name each of them after its class: AK, BCC",
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "contract", "hint"), [
+    (_transposed(_NAMES, _ROWS), "reports/predictions", "the table is transposed"),
+    (_transposed(("image_id", *CLASSES), _PROBABILITIES), "lesions/predictions", "the table is transposed"),
+    (_long("report_id", _NAMES[1:], _ROWS, "variable", "value"), "reports/predictions",
+     "df.pivot(index='report_id', columns='variable', values='value')"),
+    (_long("image_id", CLASSES, _PROBABILITIES, "class", "p"), "lesions/predictions",
+     "df.pivot(index='image_id', columns='class', values='p')"),
+    (_long("image_id", ["x"], [], *(f"class_{n}" for n in range(10))), "lesions/predictions",
+     "name each of them after its class: AK, BCC"),
+])  # fmt: skip
 def test_other_arrangements_of_a_table(content: bytes, contract: str, hint: str) -> None:
     """A transposed table, one row per value, classes with other names: never valid as an open contract."""
     (problem,) = medcontract.validate(content, name="x.csv").problems

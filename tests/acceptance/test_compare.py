@@ -317,7 +317,7 @@ def test_weights_by_name(call: Call, tmp_path: Path) -> None:
         scored(call, f"{name}.json", truth, sent, "--weights", weights, "--metric-name", name)
         for name, weights in (("x", "diagnostics=1"), ("y", "diagnostics=1"), ("x", "diagnostic_accuracy=1"))
     )
-    assert "weighed" not in call("compare", one, other).out
+    assert "different weights" not in call("compare", one, other).out
     other_x = scored(call, "z.json", truth, sent, "--weights", "diagnostics=1", "--metric-name", "x")
     assert "'x' has different weights" in call("compare", third, other_x).out
 

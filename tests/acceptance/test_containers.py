@@ -238,21 +238,18 @@ def _wide(n: int, **changes: Any) -> dict[str, Any]:
     return {"image_id": f"I-{n}", **dict.fromkeys(symbols, 0.1), "error": None, **changes}
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, []),
-        ({"NV": 0.2}, [("MC202", "AK")]),
-        ({"NV": 1.2}, [("MC105", "NV")]),
-        ({"NV": None}, [("MC103", "NV")]),
-        ({"NV": float("inf")}, [("MC016", "NV")]),
-        ({"NV": "0.1"}, [("MC103", "NV")]),
-        ({"error": "broken"}, [("MC109", "AK")]),
-        ({"image_id": 5}, [("MC103", "image_id")]),
-        ({"image_id": None}, [("MC103", "image_id")]),
-        ({"extra": 1}, [("MC102", "extra")]),
-    ],
-)
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({}, []),
+    ({"NV": 0.2}, [("MC202", "AK")]),
+    ({"NV": 1.2}, [("MC105", "NV")]),
+    ({"NV": None}, [("MC103", "NV")]),
+    ({"NV": float("inf")}, [("MC016", "NV")]),
+    ({"NV": "0.1"}, [("MC103", "NV")]),
+    ({"error": "broken"}, [("MC109", "AK")]),
+    ({"image_id": 5}, [("MC103", "image_id")]),
+    ({"image_id": None}, [("MC103", "image_id")]),
+    ({"extra": 1}, [("MC102", "extra")]),
+])  # fmt: skip
 def test_class_columns_of_a_frame(changes: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     """In a DataFrame the probabilities are columns, and problems name them."""
     report = medcontract.validate_frame(pd.DataFrame([_wide(1, **changes)]), "lesions/predictions")

@@ -149,16 +149,13 @@ def test_a_scheduler_with_tls(call: Call, tmp_path: Path, client: Any) -> None:
     assert call("score", *given, *options).code == 2
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "is it running?"),
-        (["--engine", "dask", "--scheduler", "nowhere"], "cannot connect to the Dask scheduler 'nowhere'"),
-        (["--engine", "dask", "--scheduler", ""], "pass its address, such as tcp://10.0.0.5:8786"),
-        (["--engine", "dask", "--scheduler", "http://a:1"], "pass its address, such as tcp://10.0.0.5:8786"),
-        (["--scheduler", "tcp://127.0.0.1:9"], "--scheduler requires --engine dask"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "is it running?"),
+    (["--engine", "dask", "--scheduler", "nowhere"], "cannot connect to the Dask scheduler 'nowhere'"),
+    (["--engine", "dask", "--scheduler", ""], "pass its address, such as tcp://10.0.0.5:8786"),
+    (["--engine", "dask", "--scheduler", "http://a:1"], "pass its address, such as tcp://10.0.0.5:8786"),
+    (["--scheduler", "tcp://127.0.0.1:9"], "--scheduler requires --engine dask"),
+])  # fmt: skip
 def test_no_scheduler(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], said: str) -> None:
     monkeypatch.setattr(dask_pool, "TIMEOUT", 1)
     _, sent = lesions(tmp_path)

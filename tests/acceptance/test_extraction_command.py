@@ -206,16 +206,13 @@ def test_go(call: Call, tmp_path: Path) -> None:
     assert call("score", *files, "--format", "markdown").out.splitlines()[2].startswith("**GO**. **Valid**")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"runs": None}, {"proofs": None}, {"manifest": None}, {"runs": FIVE[1:]}, {"manifest": MANIFEST[1:]},
-        {"proofs": evidence(0, ("P", "measured"), ("L", "measured"))}, {"proofs": evidence(1, ("P", "measured"))},
-        {"proofs": evidence(1, ("P", "measured"), ("P", "measured"))}, {"runs": []},
-        {"runs": [*FIVE, pipeline_run(5, valid_items=0)]}, {"truth": PAIR[:1]}, {"truth": PAIR[1:]},
-        {"sent": RIGHT[:1]}, {"runs": [*FIVE, pipeline_run(9, "evaluation", exception="killed")]},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("change", [
+    {"runs": None}, {"proofs": None}, {"manifest": None}, {"runs": FIVE[1:]}, {"manifest": MANIFEST[1:]},
+    {"proofs": evidence(0, ("P", "measured"), ("L", "measured"))}, {"proofs": evidence(1, ("P", "measured"))},
+    {"proofs": evidence(1, ("P", "measured"), ("P", "measured"))}, {"runs": []},
+    {"runs": [*FIVE, pipeline_run(5, valid_items=0)]}, {"truth": PAIR[:1]}, {"truth": PAIR[1:]},
+    {"sent": RIGHT[:1]}, {"runs": [*FIVE, pipeline_run(9, "evaluation", exception="killed")]},
+])  # fmt: skip
 def test_one_gate_is_enough_for_no_go(call: Call, tmp_path: Path, change: Record) -> None:
     """Exit 1 and NO-GO, whichever of the gates is not passed or cannot be judged."""
     given = {"truth": PAIR, "sent": RIGHT, **EVERYTHING, **change}
@@ -462,20 +459,17 @@ def test_gates_without_labels(checked: Call, tmp_path: Path) -> None:
     assert ran.json["ready"] is True
 
 
-@pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
-        ({}, ("skipped", "skipped", "skipped", "skipped")),
-        ({"runs": FIVE}, ("skipped", "passed", "skipped", "skipped")),
-        ({"runs": [pipeline_run(9, "evaluation")]}, ("passed", "failed", "skipped", "skipped")),
-        ({"runs": [*FIVE, pipeline_run(9, "evaluation", valid_items=0)]}, ("failed", "passed", "skipped", "skipped")),
-        ({"proofs": PROOFS}, ("skipped", "skipped", "passed", "skipped")),
-        ({"proofs": PROOFS, "manifest": MANIFEST}, ("skipped", "skipped", "passed", "passed")),
-        ({"proofs": PROOFS, "manifest": MANIFEST[:1]}, ("skipped", "skipped", "passed", "failed")),
-        ({"proofs": evidence(0), "manifest": MANIFEST}, ("skipped", "skipped", "failed", "failed")),
-        ({"manifest": MANIFEST}, ("skipped", "skipped", "skipped", "skipped")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "wanted"), [
+    ({}, ("skipped", "skipped", "skipped", "skipped")),
+    ({"runs": FIVE}, ("skipped", "passed", "skipped", "skipped")),
+    ({"runs": [pipeline_run(9, "evaluation")]}, ("passed", "failed", "skipped", "skipped")),
+    ({"runs": [*FIVE, pipeline_run(9, "evaluation", valid_items=0)]}, ("failed", "passed", "skipped", "skipped")),
+    ({"proofs": PROOFS}, ("skipped", "skipped", "passed", "skipped")),
+    ({"proofs": PROOFS, "manifest": MANIFEST}, ("skipped", "skipped", "passed", "passed")),
+    ({"proofs": PROOFS, "manifest": MANIFEST[:1]}, ("skipped", "skipped", "passed", "failed")),
+    ({"proofs": evidence(0), "manifest": MANIFEST}, ("skipped", "skipped", "failed", "failed")),
+    ({"manifest": MANIFEST}, ("skipped", "skipped", "skipped", "skipped")),
+])  # fmt: skip
 def test_gates_that_can_be_judged(checked: Call, tmp_path: Path, given: Record, wanted: tuple[str, ...]) -> None:
     """Passed, failed, or not possible with the file that is missing; one that failed is NOT READY."""
     ran = checked(*made(tmp_path, [], RIGHT, **given))
@@ -529,41 +523,6 @@ def test_labels_outside_the_manifest(checked: Call, tmp_path: Path) -> None:
 
 
 # --- workers -------------------------------------------------------------------------------------
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("how", ["nothing", "invalid", "repeated", "failed", "missing"])
-@pytest.mark.parametrize("ending", ["jsonl", "json"])
-def test_workers(call: Call, tmp_path: Path, how: str, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process and two print the same, explanations and values too."""
-    monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    rng = random.Random(5)
-    truth = [rx(f"P-{n:03}", drug("Losartán", f"{n % 9} mg"), drug(f"Insulina {n % 5}")) for n in range(150)]
-    truth += [labs(f"L-{n:03}", lab("Glucosa", str(n), rango="70-110")) for n in range(150)]
-    sent = [read(label) for label in truth]
-    for record in rng.sample(sent, 60):
-        for item in record.get("medicamentos", []) + record.get("resultados", []):
-            item |= {rng.choice(sorted(item)): rng.choice(["Losartan potásico", "5 mg", "101", "", "Glucoza"])}
-    for place in (20, 130, 200):
-        spoil: dict[str, Record] = {
-            "invalid": {"x": 1}, "repeated": {"doc_id": sent[place + 1]["doc_id"]}, "failed": {"parse_success": False},
-            "missing": {"doc_id": "elsewhere"},
-        }  # fmt: skip
-        sent[place] = {**sent[place], **spoil.get(how, {})}
-    rng.shuffle(sent)
-    groups = {
-        RX: truth[:150], LAB: truth[150:],
-        RX_READ: [record for record in sent if "medicamentos" in record],
-        LAB_READ: [record for record in sent if "resultados" in record],
-    }  # fmt: skip
-    files = [write(tmp_path, contract, records, ending) for contract, records in groups.items()]
-    forms: list[tuple[str, ...]] = [("--format", "json", "--breakdown", "--show-values")]
-    forms += [("--format", "text"), ("--participant",)] if (how, ending) == ("repeated", "jsonl") else []
-    for extra in forms:
-        alone = call("score", *files, *extra)
-        assert call("score", *files, *extra, "--jobs", "2") == alone
-        assert alone.code == 1
-        assert "Traceback" not in alone.err
 
 
 def test_workers_with_fuzzy_names(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

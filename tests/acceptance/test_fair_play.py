@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +26,6 @@ from tests.scoring_files import (
     rx,
     write,
 )
-
-from medcontract.reading import chunks
 
 
 @pytest.mark.parametrize(
@@ -177,23 +172,6 @@ def test_located_problems_come_first(call: Call, tmp_path: Path) -> None:
     )
     assert ran.json["problems"][0]["line"] is not None
     assert any("problems in total" in warning for warning in ran.json["warnings"])
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("extra", [(), ("--participant",)])
-def test_workers_tell_participants_no_more(
-    call: Call, tmp_path: Path, extra: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One process and two give the same bytes, with many missing ids, a bad header and bad records."""
-    monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    truth = [image(f"I-{number}", "NV") for number in range(400)]
-    sent = [guess(f"I-{number}", "NV") for number in range(390)]
-    random.Random(3).shuffle(sent)
-    sent[200]["probabilities"][0] = 7
-    path = tmp_path / "sent.json"
-    path.write_text(json.dumps({"team_name": "T", "predictions": sent, "unknown": 1}))
-    run = partial(call, "score", truth_file(tmp_path, "lesions", truth), path, "--format", "json", *extra)
-    assert run("--jobs", "2").out == run().out
 
 
 def test_unreadable_files_in_any_order(call: Call, tmp_path: Path) -> None:

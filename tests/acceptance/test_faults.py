@@ -19,7 +19,23 @@ from typing import Any, NamedTuple
 import pytest
 from tests import toy_track
 from tests.commands import Ran
-from tests.faults import COMMANDS, MAIN, Arena, Halted, as_usual, cluster, processes_of, wait_for
+from tests.faults import (
+    ACCIDENTS,
+    COMMANDS,
+    MAIN,
+    Arena,
+    Halted,
+    as_usual,
+    cluster,
+    emptied,
+    now_a_folder,
+    overwritten,
+    processes_of,
+    removed,
+    replaced,
+    truncated,
+    wait_for,
+)
 from tests.scoring_files import image
 
 import medcontract
@@ -167,6 +183,7 @@ def address_of(engine: str, request: pytest.FixtureRequest) -> tuple[str, ...]:
     return (request.getfixturevalue("scheduler"),) if engine == "dask" else ()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "engine", "command"), TABLE)
 def test_a_fault(name: str, engine: str, command: str, arena: Arena, request: pytest.FixtureRequest) -> None:
     """Something happens to a command, or to one of its workers, in the middle of a file."""
@@ -191,6 +208,7 @@ def no_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("engine", ["forked", "spawned"])
 def test_no_semaphores(engine: str, command: str, arena: Arena) -> None:
@@ -205,7 +223,7 @@ KILLED = "medcontract: the Dask workers were terminated repeatedly while they re
 DEADLY = {
     ("forked", "validate"): same, ("forked", "score"): same, ("forked", "leaderboard"): refused(DIED),
     ("spawned", "score"): same, ("spawned", "leaderboard"): refused(DIED),
-    ("dask", "validate"): ends(1, KILLED), ("dask", "score"): ends(1, KILLED), ("dask", "leaderboard"): refused(DIED),
+    ("dask", "score"): ends(1, KILLED), ("dask", "leaderboard"): refused(DIED),
 }  # fmt: skip
 
 
@@ -247,6 +265,7 @@ def test_an_exception_in_a_plugin(engine: str, arena: Arena) -> None:
     assert "MARIA" not in ran.out
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["score", "leaderboard"])
 @pytest.mark.parametrize("fault", ["killed", "killed once", "broken"])
 def test_workers_that_do_not_start(fault: str, command: str, arena: Arena) -> None:
@@ -284,45 +303,15 @@ def test_a_cluster_without_workers(arena: Arena, tmp_path: Path) -> None:
 # --- files that change ---------------------------------------------------------------------------
 
 
-def truncated(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def emptied(path: Path) -> None:
-    os.truncate(path, 0)
-
-
-def overwritten(path: Path) -> None:
-    with path.open("r+b") as stream:
-        stream.seek(100)
-        stream.write(b"xxxx")
-
-
-def replaced(path: Path) -> None:
-    path.with_suffix(".new").write_bytes(path.read_bytes().replace(b"yes", b"why"))
-    path.with_suffix(".new").replace(path)
-
-
-def removed(path: Path) -> None:
-    path.unlink()
-
-
-def now_a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-ACCIDENTS = (truncated, emptied, overwritten, replaced, removed, now_a_folder)
 CHANGES = [
     pytest.param(engine, command, accident, marks=[pytest.mark.slow] * (engine == "dask"))
     for engine in ("one process", *POOLS.split(", "))
-    for command in COMMANDS
-    for accident in (
-        ACCIDENTS if engine == "forked" else (emptied,) if command == "validate" else (overwritten, replaced)
-    )
+    for command in (COMMANDS if engine == "forked" else ("score", "leaderboard"))
+    for accident in (ACCIDENTS if engine == "forked" else (overwritten, replaced))
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("engine", "command", "accident"), CHANGES)
 def test_a_file_that_changes(
     engine: str, command: str, accident: Callable[[Path], None], arena: Arena, request: pytest.FixtureRequest
@@ -351,6 +340,7 @@ def test_a_file_that_changes(
         refused(f"sent.jsonl: {CHANGED}", "sent.jsonl: the file can no longer be read")(ran, expected)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("engine", ["one process", "forked"])
 @pytest.mark.parametrize("accident", ACCIDENTS)
 def test_a_file_that_changes_before_it_is_read(accident: Callable[[Path], None], engine: str, arena: Arena) -> None:

@@ -43,12 +43,11 @@ JSON_REPAIRS = {
 }
 
 
-@pytest.mark.parametrize("name", JSON_REPAIRS)
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize(
+    ("name", "mark"), [(name, mark) for name in JSON_REPAIRS for mark in ("", "\ufeff") if name != "fence" or not mark]
+)
 def test_json(call: Call, name: str, mark: str) -> None:
     """Each mistake is repaired, and the file then equals the correct one."""
-    if mark and name == "fence":
-        return
     path = Path("sent.json")
     path.write_text(mark + JSON_REPAIRS[name], encoding="utf-8")
     ran = call("fix", "--contract", "reports/predictions", path)
@@ -113,20 +112,17 @@ def test_encoding(call: Call, text: str, certain: bool) -> None:
     assert path.read_bytes() == (TEXT.replace("Ñandú", text).encode() if certain else raw)
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (_changed(specialty="Heart"), "MC104"),
-        (_changed(follow_up=1), "MC103"),
-        (_changed(processing_time_sec="0,5"), "MC103"),
-        (_changed(processing_time_sec="NaN"), "MC103"),
-        (TEXT.replace('"specialty"', '"Specialty": "Oncology", "SPECIALTY"'), "MC102"),
-        (_changed(Specialty="Oncology"), "MC102"),
-        (TEXT[:-2], "MC011"),
-        (TEXT + TEXT, "MC014"),
-        ("", "MC004"),
-    ],
-)
+@pytest.mark.parametrize(("text", "code"), [
+    (_changed(specialty="Heart"), "MC104"),
+    (_changed(follow_up=1), "MC103"),
+    (_changed(processing_time_sec="0,5"), "MC103"),
+    (_changed(processing_time_sec="NaN"), "MC103"),
+    (TEXT.replace('"specialty"', '"Specialty": "Oncology", "SPECIALTY"'), "MC102"),
+    (_changed(Specialty="Oncology"), "MC102"),
+    (TEXT[:-2], "MC011"),
+    (TEXT + TEXT, "MC014"),
+    ("", "MC004"),
+])  # fmt: skip
 def test_nothing_is_guessed(call: Call, text: str, code: str) -> None:
     """A mistake with several possible repairs, or none, stays and is reported."""
     path = Path("sent.json")
@@ -203,16 +199,17 @@ def test_lines_of_the_diff(line_end: str, call: Call) -> None:
     assert call("fix", "sent.csv", "--show-values").out.count("1,other,Urgent") == 1
 
 
-@pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector.name)
+FIXABLE = [vector for vector in vectors() if vector.path.suffix in (".json", ".jsonl", ".csv")]
+
+
+@pytest.mark.parametrize("vector", FIXABLE, ids=lambda vector: vector.name)
 @pytest.mark.sampled(20)
 def test_vectors(tmp_path: Path, vector: Any) -> None:
     """A valid file is not changed, and a repair never adds errors or breaks a file."""
-    if vector.path.suffix not in (".json", ".jsonl", ".csv"):
-        return
     contract = vector.folder if vector.verdict != "syntax" else None
     before = medcontract.validate(vector.path, contract)
     if before.wrong_call:
-        return
+        pytest.skip("not a file of a contract")
     fixed = medcontract.fix(vector.path, contract)
     assert not (before.ok and fixed.changed)
     assert not fixed.changed or fixed.remaining.errors <= before.errors or before.contract is None

@@ -210,19 +210,16 @@ def test_progress_of_a_frame() -> None:
     assert all(0 <= done <= total == 6 for _, done, total in seen)
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda: medcontract.score(truth=PREDICTIONS, predictions=TRUTH), CallError, "'truth' has the columns of"),
-        (lambda: medcontract.score(TRUTH.set_axis(["a", "b"], axis=1)), NotRecognised, "<frame>: no contract matches"),
-        (lambda: medcontract.score(truth=TRUTH.set_axis(["a", "b"], axis=1)), NotRecognised, "truth: no contract"),
-        (lambda: medcontract.score(TRUTH, response=PREDICTIONS), CallError, "triage/response has no table form"),
-        (lambda: medcontract.score(TRUTH, sent=PREDICTIONS), CallError, "unknown option 'sent'"),
-        (lambda: medcontract.validate(TRUTH, "triage/response"), CallError, "triage/response has no table form"),
-        (lambda: medcontract.validate(TRUTH, schema=EXAMPLES / "no.json"), CallError, "a contract, not a schema"),
-        (lambda: medcontract.score(TRUTH), CallError, "no submission"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "kind", "message"), [
+    (lambda: medcontract.score(truth=PREDICTIONS, predictions=TRUTH), CallError, "'truth' has the columns of"),
+    (lambda: medcontract.score(TRUTH.set_axis(["a", "b"], axis=1)), NotRecognised, "<frame>: no contract matches"),
+    (lambda: medcontract.score(truth=TRUTH.set_axis(["a", "b"], axis=1)), NotRecognised, "truth: no contract"),
+    (lambda: medcontract.score(TRUTH, response=PREDICTIONS), CallError, "triage/response has no table form"),
+    (lambda: medcontract.score(TRUTH, sent=PREDICTIONS), CallError, "unknown option 'sent'"),
+    (lambda: medcontract.validate(TRUTH, "triage/response"), CallError, "triage/response has no table form"),
+    (lambda: medcontract.validate(TRUTH, schema=EXAMPLES / "no.json"), CallError, "a contract, not a schema"),
+    (lambda: medcontract.score(TRUTH), CallError, "no submission"),
+])  # fmt: skip
 def test_wrong_calls(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     """A frame that does not fit is a wrong call, with a message that names it."""
     with pytest.raises(kind, match=message):

@@ -228,21 +228,18 @@ def test_what_protocol_show_prints_is_enough(call: Call, tmp_path: Path) -> None
     assert call("score", *all_files(tmp_path, "reports"), "--protocol", path).code == 0
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda document: document["parameters"][0].update(value=0.5),
-        lambda document: document["versions"].update(normalization="1"),
-        lambda document: document["parameters"].append(document["parameters"][0]),
-        lambda document: document.update(fingerprint="0" * 64),
-        lambda document: document.update(truth=[]),
-        lambda document: document.pop("truth"),
-        lambda document: [document.pop(name) for name in ("truth", "pinned_sha256")],
-        lambda document: document.update(truth=[], pinned_sha256=None),
-        lambda document: document["truth"][0].update(content_sha256="0" * 64),
-        lambda document: document["truth"].append(document["truth"][0]),
-    ],
-)
+@pytest.mark.parametrize("edit", [
+    lambda document: document["parameters"][0].update(value=0.5),
+    lambda document: document["versions"].update(normalization="1"),
+    lambda document: document["parameters"].append(document["parameters"][0]),
+    lambda document: document.update(fingerprint="0" * 64),
+    lambda document: document.update(truth=[]),
+    lambda document: document.pop("truth"),
+    lambda document: [document.pop(name) for name in ("truth", "pinned_sha256")],
+    lambda document: document.update(truth=[], pinned_sha256=None),
+    lambda document: document["truth"][0].update(content_sha256="0" * 64),
+    lambda document: document["truth"].append(document["truth"][0]),
+])  # fmt: skip
 def test_an_edited_file(call: Call, freeze: Callable[..., Path], tmp_path: Path, edit: Edit) -> None:
     """The fingerprint is that of the parameters, the versions are among these, and no truth can be removed."""
     path = freeze("extraction", "--truth", all_files(tmp_path, "extraction")[0])
@@ -330,16 +327,13 @@ def test_options_of_tracks(
     assert freeze(track, *parameters, name="again.json").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("option", "python"),
-    [
-        (("--weights", "nosuch=1"), {"weights": {"nosuch": 1}}),
-        (("--keep-missing",), {"renormalize_missing": False}),
-        (("--metric-name", "x"), {"metric_name": "x"}),
-        (("--category", "x=accuracy"), {"categories": {"x": ["accuracy"]}}),
-        (("--replace",), {"replace": True}),
-    ],
-)
+@pytest.mark.parametrize(("option", "python"), [
+    (("--weights", "nosuch=1"), {"weights": {"nosuch": 1}}),
+    (("--keep-missing",), {"renormalize_missing": False}),
+    (("--metric-name", "x"), {"metric_name": "x"}),
+    (("--category", "x=accuracy"), {"categories": {"x": ["accuracy"]}}),
+    (("--replace",), {"replace": True}),
+])  # fmt: skip
 def test_options_outside_of_a_protocol(
     call: Call, freeze: Callable[..., Path], tmp_path: Path, option: tuple[str, ...], python: dict[str, Any]
 ) -> None:

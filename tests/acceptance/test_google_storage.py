@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from tests.commands import SENT, Call, all_files
+from tests.fake_cluster import Cluster
 from tests.remote_files import forget_connections
 
 import medcontract
-from medcontract.parallel import merge as parallel
 from medcontract.reading import chunks
 
 emulator = pytest.importorskip("gcp_storage_emulator.server", reason="gcp-storage-emulator is not installed")
@@ -70,19 +70,12 @@ def test_patterns(store: Any, call: Call) -> None:
 
 
 def test_chunks(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worker processes request parts of a file."""
+    """Workers request parts of a file."""
     monkeypatch.setattr(chunks, "SMALLEST", 8000)
     store.pipe_file("bucket/large.jsonl", LINES)
-    read: list[bool] = []
-    real = parallel.read_in_chunks
-
-    def noted(*arguments: Any) -> bool:
-        read.append(real(*arguments))
-        return read[-1]
-
-    monkeypatch.setattr(parallel, "read_in_chunks", noted)
-    report = medcontract.validate("gs://bucket/large.jsonl", "lesions/predictions", jobs=2)
-    assert (report.ok, report.records, read) == (True, 1000, [True])
+    cluster = Cluster()
+    report = medcontract.validate("gs://bucket/large.jsonl", "lesions/predictions", client=cluster)
+    assert (report.ok, report.records, cluster.tasks > 2) == (True, 1000, True)
 
 
 def test_errors(store: Any) -> None:

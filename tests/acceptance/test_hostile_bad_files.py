@@ -154,19 +154,16 @@ def test_records_that_are_only_counted_get_no_thorough_look(container: str, look
     assert looks.count <= _KEPT + 2
 
 
-@pytest.mark.parametrize(
-    ("contract", "make"),
-    [
-        ("reports/truth", lambda number: {f"k{number}": number}),
-        ("reports/truth", lambda number: {"report_id": [number], "urgency": {"a": number}, f"k{number}": 1}),
-        ("lesions/cases", lambda number: {"image_id": number, "image_path": f"/a/{number}", "age": 121 + number}),
-        ("lesions/predictions", lambda number: {"image_id": "x", "probabilities": [number + 2.5] * 10}),
-        ("benchmark/predictions", lambda number: {"prediction": {"answer": number, "entities": {"labs": [number]}}}),
-        ("triage/response", lambda number: {"run_id": f"r{number}", "message_sent_time": str(number)}),
-        ("reports/truth", lambda number: number),
-        ("reports/truth", lambda number: [number]),
-    ],
-)
+@pytest.mark.parametrize(("contract", "make"), [
+    ("reports/truth", lambda number: {f"k{number}": number}),
+    ("reports/truth", lambda number: {"report_id": [number], "urgency": {"a": number}, f"k{number}": 1}),
+    ("lesions/cases", lambda number: {"image_id": number, "image_path": f"/a/{number}", "age": 121 + number}),
+    ("lesions/predictions", lambda number: {"image_id": "x", "probabilities": [number + 2.5] * 10}),
+    ("benchmark/predictions", lambda number: {"prediction": {"answer": number, "entities": {"labs": [number]}}}),
+    ("triage/response", lambda number: {"run_id": f"r{number}", "message_sent_time": str(number)}),
+    ("reports/truth", lambda number: number),
+    ("reports/truth", lambda number: [number]),
+])  # fmt: skip
 def test_bad_records_of_one_signature(contract: str, make: Any, looks: _Calls) -> None:
     """Each is different, and all are bad in the same way."""
     data = "".join(json.dumps(make(number)) + "\n" for number in range(500)).encode()

@@ -130,7 +130,7 @@ def test_results_that_keep_their_contract(call: Call, tmp_path: Path, track: str
     """What medcontract itself wrote has no such warning, participants' results neither."""
     for extra in ((), ("--participant",)):
         score = score_of(call, tmp_path, track, *extra)
-        assert "breaks" not in outcome(score, score)
+        assert "violates" not in outcome(score, score)
 
 
 def test_a_gate_without_a_reason(call: Call, tmp_path: Path) -> None:

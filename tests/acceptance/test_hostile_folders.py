@@ -353,18 +353,15 @@ def test_a_mistake_of_ours(call: Call, tmp_path: Path, monkeypatch: pytest.Monke
 # --- standard input ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("validate", "--contract", "lesions/truth", "-", "-"),
-        ("validate", "lesions/truth=-", "lesions/predictions=-"),
-        ("validate", "--schema", "-", "-"),
-        ("score", "lesions/truth=-", "lesions/predictions=-"),
-        ("preflight", "lesions/truth=-", "lesions/predictions=-"),
-        ("compare", "-", "-"),
-        ("score", "--lexicon", "-", "benchmark/references=-", "sent.json"),
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    ("validate", "--contract", "lesions/truth", "-", "-"),
+    ("validate", "lesions/truth=-", "lesions/predictions=-"),
+    ("validate", "--schema", "-", "-"),
+    ("score", "lesions/truth=-", "lesions/predictions=-"),
+    ("preflight", "lesions/truth=-", "lesions/predictions=-"),
+    ("compare", "-", "-"),
+    ("score", "--lexicon", "-", "benchmark/references=-", "sent.json"),
+])  # fmt: skip
 def test_standard_input_twice(call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]) -> None:
     """Standard input can be one file only: twice is a wrong call, and nothing is read."""
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({"labels": []}).encode()))

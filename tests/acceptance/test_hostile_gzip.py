@@ -102,17 +102,14 @@ def _blanks(size: int) -> bytes:
     return b'{"labels": []' + b" " * size + b"}"
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("x.json.gz", _blanks(15 << 20), None),
-        ("x.json.gz", _blanks(32 << 20), "more than 200 times its size"),
-        ("x.jsonl.gz", _rows(count=300_000), None),
-        ("x.jsonl.gz", _RECORD + b"\n" * 1_100_000, "too many short lines"),
-        ("x.json.gz", b'{"labels": [], "a": [' + b"{}," * 1_100_000 + b"{}]}", "too many short lines"),
-        ("x.csv.gz", b"image_id,label\r" + b"\r" * 1_100_000, "too many short lines"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "data", "message"), [
+    ("x.json.gz", _blanks(15 << 20), None),
+    ("x.json.gz", _blanks(32 << 20), "more than 200 times its size"),
+    ("x.jsonl.gz", _rows(count=300_000), None),
+    ("x.jsonl.gz", _RECORD + b"\n" * 1_100_000, "too many short lines"),
+    ("x.json.gz", b'{"labels": [], "a": [' + b"{}," * 1_100_000 + b"{}]}", "too many short lines"),
+    ("x.csv.gz", b"image_id,label\r" + b"\r" * 1_100_000, "too many short lines"),
+])  # fmt: skip
 @pytest.mark.parametrize("folder", ["", "x.zip", "x.tar.gz"])
 def test_work_in_proportion_to_the_size(
     call: Call, tmp_path: Path, folder: str, name: str, data: bytes, message: str | None

@@ -229,24 +229,14 @@ def test_the_same_plugin_twice(run: Run, tmp_path: Path, files: list[Path]) -> N
 @pytest.mark.parametrize("body", ["raise ValueError('no good')", "return 2", "return float('nan')"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bad_metrics_in_workers(run: Run, tmp_path: Path, body: str, jobs: str) -> None:
-    """The same message from a worker."""
+    """The same message, with the name of the metric, from a worker, also in a ranking."""
     (tmp_path / "plugin.py").write_text(metric(body))
     truth, sent = samples(400)
-    paths = write(tmp_path, REFERENCES, truth), put(tmp_path / "sub" / "sent.json", PREDICTIONS, sent)
-    ran = run("score", *paths, "--plugin", "plugin.py", "--jobs", jobs)
-    assert ran.code in (1, 2)
-    assert "'odd'" in ran.err
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("body", ["raise ValueError('no good')", "return 2", "return float('nan')"])
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_bad_metrics_in_a_ranking(run: Run, tmp_path: Path, body: str, jobs: str) -> None:
-    """Told with the name of the metric, by one process and by two."""
-    (tmp_path / "plugin.py").write_text(metric(body))
-    truth, sent = samples(40)
     paths = [write(tmp_path, REFERENCES, truth)]
     paths += [put(tmp_path / name / "sent.json", PREDICTIONS, sent).parent for name in ("a", "b")]
+    ran = run("score", *paths[:2], "--plugin", "plugin.py", "--jobs", jobs)
+    assert ran.code in (1, 2)
+    assert "'odd'" in ran.err
     ran = run("leaderboard", *paths, "--plugin", "plugin.py", "--jobs", jobs)
     assert "'odd'" in ran.err + ran.out
 
@@ -293,16 +283,11 @@ def install(folder: Path, text: str, entries: str) -> Path:
 
 
 def test_an_installed_metric(run: Run, tmp_path: Path, files: list[Path]) -> None:
-    """An entry point of the group `medcontract.metrics` is a metric by its name."""
+    """An entry point of the group `medcontract.metrics` is a metric by its name, also in workers."""
     site = install(tmp_path / "site", BREVITY, "brevity = brevity_metric:brevity")
     ran = run("score", *files, "--format", "json", path=[site])
     assert (ran.code, ran.err) == (0, "")
     assert ran.json["result"]["overall_scores"]["brevity"] == VALUE
-
-
-def test_an_installed_metric_in_workers(run: Run, tmp_path: Path) -> None:
-    """One process and two print the same bytes."""
-    site = install(tmp_path / "site", BREVITY, "brevity = brevity_metric:brevity")
     truth, sent = samples(400)
     paths = write(tmp_path, REFERENCES, truth, name="many"), write(tmp_path, PREDICTIONS, sent, name="sent")
     alone = run("score", *paths, "--format", "json", path=[site])

@@ -201,17 +201,14 @@ def test_predicted_class_is_not_a_truth(header: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "contract"),
-    [
-        ("report_id,predicted_specialty,predicted_urgency,predicted_follow_up\nR,Other,Urgent,true", "x.csv",
-         "reports/predictions"),
-        ('{"task_id": "a", "sample_id": "b", "predicted_answer": "x"}', "x.jsonl", "benchmark/predictions"),
-        ('{"image_id": "a", "predicted_class": "NV", "confidence": 0.5}', "x.jsonl", "lesions/predictions"),
-        ("report_id,Specialty,Urgency,Follow_up\nR,Other,Urgent,true", "x.csv", "reports/truth"),
-        ("image_id,class\nI,NV", "x.csv", "lesions/truth"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "name", "contract"), [
+    ("report_id,predicted_specialty,predicted_urgency,predicted_follow_up\nR,Other,Urgent,true", "x.csv",
+     "reports/predictions"),
+    ('{"task_id": "a", "sample_id": "b", "predicted_answer": "x"}', "x.jsonl", "benchmark/predictions"),
+    ('{"image_id": "a", "predicted_class": "NV", "confidence": 0.5}', "x.jsonl", "lesions/predictions"),
+    ("report_id,Specialty,Urgency,Follow_up\nR,Other,Urgent,true", "x.csv", "reports/truth"),
+    ("image_id,class\nI,NV", "x.csv", "lesions/truth"),
+])  # fmt: skip
 def test_predicted_names(text: str, name: str, contract: str) -> None:
     """Names that say `predicted` never count as those of a truth; other names still do."""
     assert _checked(text, name=name).contract == contract

@@ -57,23 +57,20 @@ NUMBERED = LESIONS.rename(columns={name: f"class_{n}" for n, name in enumerate(C
 ONE_COLUMN = pd.DataFrame({";".join(REPORTS.columns): [";".join(row) for row in REPORTS.to_numpy().tolist()]})
 
 
-@pytest.mark.parametrize(
-    ("frame", "checks", "message", "hint"),
-    [
-        (LONG, RECORDS, "the values of 'variable' are keys of reports/predictions",
-         "df.pivot(index='report_id', columns='variable', values='value').reset_index()"),
-        (LONG, TABLES, "the cells of column 'variable' are column names of reports/predictions",
-         "df.pivot(index='report_id', columns='variable', values='value').reset_index()"),
-        (TRANSPOSED, RECORDS, "the values of 'index' are keys of reports/predictions", "df.set_index('index').T"),
-        (TRANSPOSED, TABLES, "the cells of the first column are column names of reports/predictions",
-         "df.set_index('index').T"),
-        (NUMBERED, RECORDS, "10 keys have other names than those of lesions/predictions",
-         f"write a list under 'probabilities', in this order: {', '.join(CLASSES)}"),
-        (NUMBERED, TABLES, "10 columns have other names than those of lesions/predictions",
-         f"name each of them after its class: {', '.join(CLASSES)}"),
-        (ONE_COLUMN, [*RECORDS, *TABLES], "all columns are in one, separated by ';'", "in pandas: sep=';'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("frame", "checks", "message", "hint"), [
+    (LONG, RECORDS, "the values of 'variable' are keys of reports/predictions",
+     "df.pivot(index='report_id', columns='variable', values='value').reset_index()"),
+    (LONG, TABLES, "the cells of column 'variable' are column names of reports/predictions",
+     "df.pivot(index='report_id', columns='variable', values='value').reset_index()"),
+    (TRANSPOSED, RECORDS, "the values of 'index' are keys of reports/predictions", "df.set_index('index').T"),
+    (TRANSPOSED, TABLES, "the cells of the first column are column names of reports/predictions",
+     "df.set_index('index').T"),
+    (NUMBERED, RECORDS, "10 keys have other names than those of lesions/predictions",
+     f"write a list under 'probabilities', in this order: {', '.join(CLASSES)}"),
+    (NUMBERED, TABLES, "10 columns have other names than those of lesions/predictions",
+     f"name each of them after its class: {', '.join(CLASSES)}"),
+    (ONE_COLUMN, [*RECORDS, *TABLES], "all columns are in one, separated by ';'", "in pandas: sep=';'"),
+])  # fmt: skip
 def test_arrangement(frame: pd.DataFrame, checks: list[Check], message: str, hint: str, tmp_path: Path) -> None:
     """One problem, with one hint; never valid as a contract that allows other keys."""
     for check in checks:

@@ -114,17 +114,10 @@ EVERY = {
     "reports": ["time", "memory", "cpu", "exceptions"],
     "triage": ["header", "labels"],
     "lesions": ["images", "model-size", "model-file", "inference-script"],
-    "extraction": [
-        "labels",
-        "prescription_accuracy",
-        "lab_accuracy",
-        "pipeline_success_rate",
-        "reliability",
-        "offline_evidence",
-        "standout_proofs",
-    ],
+    "extraction": ["labels", "prescription_accuracy", "lab_accuracy", "pipeline_success_rate", "reliability",
+        "offline_evidence", "standout_proofs"],
     "benchmark": ["header"],
-}
+}  # fmt: skip
 """Checks of one track only."""
 SHARED = ["files", "answers", "between-files", "coverage", "gate", "score"]
 SCORED = {"reports": "passed", "triage": "passed", "lesions": "passed", "extraction": "failed", "benchmark": "passed"}
@@ -460,16 +453,13 @@ def test_a_case_over_two_files(checked: Call, tmp_path: Path) -> None:
 # --- limits of reports ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("check_id", "auxiliary", "seconds"),
-    [
-        ("time", telemetry(), 5.5),
-        ("time", telemetry(run_of("1", avg_processing_time_sec=5.5)), 1.0),
-        ("memory", telemetry(run_of("1", memory=1024.5)), 1.0),
-        ("cpu", telemetry(run_of("1", cpu=90.5)), 1.0),
-        ("exceptions", telemetry(run_of("1", exception="killed")), 1.0),
-    ],
-)
+@pytest.mark.parametrize(("check_id", "auxiliary", "seconds"), [
+    ("time", telemetry(), 5.5),
+    ("time", telemetry(run_of("1", avg_processing_time_sec=5.5)), 1.0),
+    ("memory", telemetry(run_of("1", memory=1024.5)), 1.0),
+    ("cpu", telemetry(run_of("1", cpu=90.5)), 1.0),
+    ("exceptions", telemetry(run_of("1", exception="killed")), 1.0),
+])  # fmt: skip
 @pytest.mark.parametrize("with_truth", [True, False])
 def test_limits_of_reports(
     checked: Call, tmp_path: Path, check_id: str, auxiliary: Record, seconds: float, with_truth: bool

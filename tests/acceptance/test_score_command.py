@@ -662,18 +662,15 @@ def test_all_fields_that_nobody_gives(score: Call, tmp_path: Path) -> None:
     assert [name for name in _SETS if name not in err] == []
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ("team_name=Other", "the files already contain it"),
-        ("evaluation_date=2025-05-20", "the files already contain it"),
-        ("teem_name=Other", "did you mean 'team_name'?"),
-        ("colour=green", "team_name"),
-        ("responses=x", "team_name"),
-        ("team_name", "NAME=VALUE"),
-        ("=x", "NAME=VALUE"),
-    ],
-)
+@pytest.mark.parametrize(("given", "words"), [
+    ("team_name=Other", "the files already contain it"),
+    ("evaluation_date=2025-05-20", "the files already contain it"),
+    ("teem_name=Other", "did you mean 'team_name'?"),
+    ("colour=green", "team_name"),
+    ("responses=x", "team_name"),
+    ("team_name", "NAME=VALUE"),
+    ("=x", "NAME=VALUE"),
+])  # fmt: skip
 def test_wrong_sets(score: Call, tmp_path: Path, given: str, words: str) -> None:
     """A field that the file has, or that nothing has, is a wrong call with a hint."""
     code, out, err = score(*all_files(tmp_path, "triage"), "--set", given)
@@ -768,16 +765,13 @@ def test_an_empty_truth_of_lines(score: Call, tmp_path: Path, ending: str) -> No
     refused(score(f"lesions/truth={truth}", sent_file(tmp_path, "lesions"), "--format", "json"))
 
 
-@pytest.mark.parametrize(
-    ("track", "auxiliary"),
-    [
-        ("reports", {**telemetry(), "x": 1}),
-        ("reports", telemetry(run_of("1"), run_of("1"))),
-        ("reports", {**telemetry(), "runs": []}),
-        ("lesions", {**model(), "model_size_mb": -1}),
-        ("lesions", {**model(), "uses_image": False}),
-    ],
-)
+@pytest.mark.parametrize(("track", "auxiliary"), [
+    ("reports", {**telemetry(), "x": 1}),
+    ("reports", telemetry(run_of("1"), run_of("1"))),
+    ("reports", {**telemetry(), "runs": []}),
+    ("lesions", {**model(), "model_size_mb": -1}),
+    ("lesions", {**model(), "uses_image": False}),
+])  # fmt: skip
 def test_an_auxiliary_file_with_errors(score: Call, tmp_path: Path, track: str, auxiliary: Record) -> None:
     """Telemetry or a model file with errors is refused, by name."""
     files = [truth_file(tmp_path, track), sent_file(tmp_path, track), *document(tmp_path, "beside", auxiliary)]

@@ -134,19 +134,16 @@ def folder(tmp_path: Path) -> Path:
     return data
 
 
-@pytest.mark.parametrize(
-    ("patterns", "files"),
-    [
-        ([], 4),
-        (["old"], 2),
-        (["old/"], 2),
-        (["old/**"], 2),
-        (["data/old/*"], 2),
-        (["draft*"], 3),
-        (["draft*", "a.jsonl"], 2),
-        (["*.jsonl/"], 4),
-    ],
-)
+@pytest.mark.parametrize(("patterns", "files"), [
+    ([], 4),
+    (["old"], 2),
+    (["old/"], 2),
+    (["old/**"], 2),
+    (["data/old/*"], 2),
+    (["draft*"], 3),
+    (["draft*", "a.jsonl"], 2),
+    (["*.jsonl/"], 4),
+])  # fmt: skip
 def test_exclude(call: Call, folder: Path, patterns: list[str], files: int) -> None:
     """Files and folders that match a pattern are not checked."""
     ran = call("validate", "data", "--format", "json", *(word for each in patterns for word in ("--exclude", each)))

@@ -303,32 +303,6 @@ def test_large_files_in_workers(tmp_path: Path) -> None:
     assert ran[0].json["result"]["robust_accuracy"] == 1
 
 
-@pytest.mark.parametrize("fork", [True, False])
-def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
-    """They can load what the process that starts them sends; otherwise it would silently read the file itself."""
-    from medcontract.parallel import merge as parallel
-    from medcontract.parallel import pool
-    from medcontract.reading import chunks
-
-    if not fork:
-        monkeypatch.setattr(pool, "can_fork", lambda: False)
-    monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    outcomes: list[bool] = []
-
-    def noted(real: Callable[..., bool]) -> Callable[..., bool]:
-        def read(*given: Any) -> bool:
-            outcomes.append(real(*given))
-            return outcomes[-1]
-
-        return read
-
-    monkeypatch.setattr(parallel, "read_in_chunks", noted(parallel.read_in_chunks))
-    monkeypatch.chdir(tmp_path)
-    medcontract.load_plugin(str(MODULE))
-    medcontract.score(*_many(tmp_path, 400), header={"team_name": "x"}, jobs=2)
-    assert outcomes == [True]
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package of the example, as an installer leaves it."""

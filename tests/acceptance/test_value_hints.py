@@ -22,33 +22,30 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
     return list(dict.fromkeys(problem.hint for problem in found))
 
 
-@pytest.mark.parametrize(
-    ("contract", "changes", "hint"),
-    [
-        ("reports/predictions", {"specialty": "Oncology "}, "remove leading and trailing whitespace"),
-        ("reports/predictions", {"urgency": "2"}, "write the name itself, not a number"),
-        ("reports/predictions", {"urgency": "N/A"}, _NO_ANSWER),
-        ("reports/predictions", {"specialty": None}, f"{_SPECIALTIES}; {_NO_ANSWER}"),
-        ("reports/predictions", {"follow_up": None}, _NO_ANSWER),
-        ("reports/predictions", {"processing_time_sec": "00:00:01"},
-         "write a number of seconds, not a date or a time of day"),
-        ("triage/response", {"message_sent_time": "2025-05-20T10:00:00Z"},
-         "write a number of seconds, not a date or a time of day"),
-        ("triage/response", {"model_predictions": "airway, bleeding"}, 'write a list of strings: ["…", "…"]'),
-        ("triage/response", {"model_predictions": '["airway"]'},
-         "write the list itself, not a string: do not call json.dumps on a part of the data"),
-        ("triage/ground-truth", {"gt_lsi_list": ["airway"]},
-         "write an object { … }; its keys are lsi_group, lsi_description, in_hospital, elapsed_from_start"),
-        ("benchmark/predictions", {"prediction": "Asthma"},
-         "write an object { … }; its keys are answer, rationale, diagnosis, entities"),
-        ("benchmark/predictions", {"prediction": {"entities": ["asthma"]}},
-         "write an object { … }; its keys are diagnoses, treatments, medications, symptoms, labs"),
-        ("lesions/predictions", {"probabilities": [-2.5] * 10},
-         "if these are logits, apply softmax: expected numbers from 0 to 1"),
-        ("extraction/prescription-predictions", {"medicamentos": [{**drug("Losartán"), "duracion": None}]},
-         'if there is none, write an empty string: ""'),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("contract", "changes", "hint"), [
+    ("reports/predictions", {"specialty": "Oncology "}, "remove leading and trailing whitespace"),
+    ("reports/predictions", {"urgency": "2"}, "write the name itself, not a number"),
+    ("reports/predictions", {"urgency": "N/A"}, _NO_ANSWER),
+    ("reports/predictions", {"specialty": None}, f"{_SPECIALTIES}; {_NO_ANSWER}"),
+    ("reports/predictions", {"follow_up": None}, _NO_ANSWER),
+    ("reports/predictions", {"processing_time_sec": "00:00:01"},
+     "write a number of seconds, not a date or a time of day"),
+    ("triage/response", {"message_sent_time": "2025-05-20T10:00:00Z"},
+     "write a number of seconds, not a date or a time of day"),
+    ("triage/response", {"model_predictions": "airway, bleeding"}, 'write a list of strings: ["…", "…"]'),
+    ("triage/response", {"model_predictions": '["airway"]'},
+     "write the list itself, not a string: do not call json.dumps on a part of the data"),
+    ("triage/ground-truth", {"gt_lsi_list": ["airway"]},
+     "write an object { … }; its keys are lsi_group, lsi_description, in_hospital, elapsed_from_start"),
+    ("benchmark/predictions", {"prediction": "Asthma"},
+     "write an object { … }; its keys are answer, rationale, diagnosis, entities"),
+    ("benchmark/predictions", {"prediction": {"entities": ["asthma"]}},
+     "write an object { … }; its keys are diagnoses, treatments, medications, symptoms, labs"),
+    ("lesions/predictions", {"probabilities": [-2.5] * 10},
+     "if these are logits, apply softmax: expected numbers from 0 to 1"),
+    ("extraction/prescription-predictions", {"medicamentos": [{**drug("Losartán"), "duracion": None}]},
+     'if there is none, write an empty string: ""'),
+])  # fmt: skip
 def test_hint(contract: str, changes: dict[str, Any], hint: str) -> None:
     """A wrong value has one hint, which says how to write it."""
     track = contract.partition("/")[0]
@@ -117,46 +114,27 @@ def test_fields_in_an_object_of_the_record() -> None:
     assert "reports/predictions" in report.problems[0].message
 
 
-@pytest.mark.parametrize(
-    ("content", "message", "hint"),
-    [
-        (
-            {"data": {"team_name": "a", "predictions": SENT["reports"]}},
-            "expected the keys of reports/predictions, got them under 'data'",
-            "write the inner object itself, without the outer one",
-        ),
-        (
-            {"status": "ok", "meta": {"model": "x"}, "result": {"team_name": "a", "predictions": SENT["reports"]}},
-            "expected the keys of reports/predictions, got them under 'result'",
-            "write the inner object itself, without the outer one",
-        ),
-        (
-            {"data": {"weights": {"clinical_accuracy": 1}}, "version": 1},
-            "expected the keys of benchmark/weights, got them under 'data'",
-            "write the inner object itself, without the outer one",
-        ),
-        (
-            {"data": {"team_nam": "a", "predictions": SENT["reports"]}},
-            "expected a list of records, got them under 'data'",
-            "write the inner object itself, without the outer one",
-        ),
-        (
-            {image["image_id"]: image["label"] for image in TRUTH["lesions"]},
-            "expected an object with a list of records, got an object with a value for each key",
-            "[{'image_id': key, 'label': value} for key, value in data.items()]",
-        ),
-        (
-            {"event": "x", "team_name": "a", "evaluation_date": "2026-05-31", "responses": {"C-0": SENT["triage"][:2]}},
-            "'responses' must be a list, not an object",
-            "[record for records in data.values() for record in records]",
-        ),
-        (
-            {"C-0": SENT["triage"][:2], "C-1": SENT["triage"][2:4]},
-            "expected an object with a list of records, got an object with a list of records for each key",
-            "[record for records in data.values() for record in records]",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("content", "message", "hint"), [
+    ({"data": {"team_name": "a", "predictions": SENT["reports"]}},
+     "expected the keys of reports/predictions, got them under 'data'",
+     "write the inner object itself, without the outer one"),
+    ({"status": "ok", "meta": {"model": "x"}, "result": {"team_name": "a", "predictions": SENT["reports"]}},
+     "expected the keys of reports/predictions, got them under 'result'",
+     "write the inner object itself, without the outer one"),
+    ({"data": {"weights": {"clinical_accuracy": 1}}, "version": 1},
+     "expected the keys of benchmark/weights, got them under 'data'",
+     "write the inner object itself, without the outer one"),
+    ({"data": {"team_nam": "a", "predictions": SENT["reports"]}},
+     "expected a list of records, got them under 'data'", "write the inner object itself, without the outer one"),
+    ({image["image_id"]: image["label"] for image in TRUTH["lesions"]},
+     "expected an object with a list of records, got an object with a value for each key",
+     "[{'image_id': key, 'label': value} for key, value in data.items()]"),
+    ({"event": "x", "team_name": "a", "evaluation_date": "2026-05-31", "responses": {"C-0": SENT["triage"][:2]}},
+     "'responses' must be a list, not an object", "[record for records in data.values() for record in records]"),
+    ({"C-0": SENT["triage"][:2], "C-1": SENT["triage"][2:4]},
+     "expected an object with a list of records, got an object with a list of records for each key",
+     "[record for records in data.values() for record in records]"),
+])  # fmt: skip
 def test_arrangements(content: Any, message: str, hint: str) -> None:
     """Other arrangements of the same data."""
     (problem,) = medcontract.validate(json.dumps(content).encode(), name="x.json").problems
@@ -238,16 +216,13 @@ def test_empty_rows() -> None:
     assert {(problem.line, problem.hint) for problem in found} == {(3, "the row is empty: remove it")}
 
 
-@pytest.mark.parametrize(
-    ("given", "hint"),
-    [
-        ("prediction.json", "a similar name exists: 'predictions.json'"),
-        ("other.csv", "check the name and the folder"),
-        ("predictions2.json", "check the name and the folder"),
-        ("predictions=predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
-        ("reports/predictions = predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
-    ],
-)
+@pytest.mark.parametrize(("given", "hint"), [
+    ("prediction.json", "a similar name exists: 'predictions.json'"),
+    ("other.csv", "check the name and the folder"),
+    ("predictions2.json", "check the name and the folder"),
+    ("predictions=predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
+    ("reports/predictions = predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
+])  # fmt: skip
 def test_a_path_that_does_not_exist(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, hint: str
 ) -> None:

@@ -831,11 +831,9 @@ def test_figures_are_in_their_range(track: str, figure: Figure) -> None:
     assert seen
 
 
-@pytest.mark.parametrize(("track", "figure"), TABLE, ids=IDS)
+@pytest.mark.parametrize(("track", "figure"), [each for each in TABLE if each[1].leaving_out is not None])
 def test_leaving_a_record_out(track: str, figure: Figure) -> None:
     """No figure rises where the table says that leaving a record out, or a wholly right one, never helps."""
-    if figure.leaving_out is None:
-        return
     for compared in comparisons(track):
         if figure.leaving_out == "never helps" or compared.right:
             for place, (name, value) in compared.without.items():

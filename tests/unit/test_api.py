@@ -57,16 +57,13 @@ def test_validate_returns_problems() -> None:
     assert problem.hint == "did you mean 'MEL'?"
 
 
-@pytest.mark.parametrize(
-    ("content", "contract"),
-    [
-        (RECORD + b"\n" + RECORD.replace(b"1", b"2"), "lesions/truth"),
-        (b'{"labels": []}', "lesions/truth"),
-        (b'\n  {"labels": []}', "lesions/truth"),
-        (b"image_id,label\nI-1,NV\n", "lesions/truth"),
-        (b'\xef\xbb\xbf{"labels": []}', "lesions/truth"),
-    ],
-)
+@pytest.mark.parametrize(("content", "contract"), [
+    (RECORD + b"\n" + RECORD.replace(b"1", b"2"), "lesions/truth"),
+    (b'{"labels": []}', "lesions/truth"),
+    (b'\n  {"labels": []}', "lesions/truth"),
+    (b"image_id,label\nI-1,NV\n", "lesions/truth"),
+    (b'\xef\xbb\xbf{"labels": []}', "lesions/truth"),
+])  # fmt: skip
 def test_container_of_bytes_without_a_name(content: bytes, contract: str) -> None:
     """Without a name, a look at the text tells the container."""
     report = medcontract.validate(content)
@@ -212,17 +209,14 @@ def test_contracts() -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "before",
-    [
-        "",
-        "import medcontract.contracts.registry",
-        "medcontract.validate(b'{}')",
-        "medcontract.list_contracts()",
-        "medcontract.json_schema('lesions/truth')",
-        "from medcontract.contracts.contract import Contract",
-    ],
-)
+@pytest.mark.parametrize("before", [
+    "",
+    "import medcontract.contracts.registry",
+    "medcontract.validate(b'{}')",
+    "medcontract.list_contracts()",
+    "medcontract.json_schema('lesions/truth')",
+    "from medcontract.contracts.contract import Contract",
+])  # fmt: skip
 def test_public_names_in_a_new_process(before: str) -> None:
     """`medcontract.list_contracts` is the function, whatever was imported or called before."""
     code = f"import medcontract\n{before}\nprint(len(medcontract.list_contracts()) > 10)"

@@ -20,11 +20,8 @@ TYPES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "str": ("{ type = 'str' }", ["a"], ["", " ", 1, None]),
     "short": ("{ type = 'text', min_length = 1, max_length = 3 }", ["a", "éàü", " "], ["", "abcd"]),
     "short_str": ("{ type = 'str', min_length = 2 }", ["ab"], ["a", "  ", ""]),
-    "code": (
-        "{ type = 'text', pattern = '[A-Z]{2,3}-[0-9]+' }",
-        ["AB-1", "ABC-123"],
-        ["A-1", "AB-1 ", "AB-1\n", "ab-1"],
-    ),
+    "code": ("{ type = 'text', pattern = '[A-Z]{2,3}-[0-9]+' }", ["AB-1", "ABC-123"],
+        ["A-1", "AB-1 ", "AB-1\n", "ab-1"]),
     "blank": ("{ type = 'str', pattern = '[a ]*', max_length = 3 }", ["a", " a "], ["", " ", "aaaa", "b"]),
     "slow": ("{ type = 'text', pattern = '(a+)+' }", ["a", "aaa"], ["", "b"]),
     "integer": ("{ type = 'integer', min = -1, max = 3 }", [-1, 0, 3, 2.0], [-2, 4, 1.5, True, "1", None]),
@@ -32,15 +29,12 @@ TYPES: dict[str, tuple[str, list[Any], list[Any]]] = {
     "boolean": ("{ type = 'boolean' }", [True, False], [0, 1, "true", None]),
     "date": ("{ type = 'date' }", ["2024-02-29", "2024-02-29T10:00:00Z"], ["2024-2-29", "x", 20240229]),
     "labels": ("{ type = 'set', of = { one_of = ['a', 'b'] } }", [[], ["a"], ["a", "b"]], [["c"], "a", None, [1]]),
-    "numbers": (
-        "{ type = 'list', of = { type = 'number', min = 0 }, min_length = 1, max_length = 2 }",
-        [[0], [1, 1]],
-        [[], [1, 1, 1], [-1]],
-    ),
+    "numbers": ("{ type = 'list', of = { type = 'number', min = 0 }, min_length = 1, max_length = 2 }", [[0], [1, 1]],
+        [[], [1, 1, 1], [-1]]),
     "one_of": ("{ one_of = ['yes', 'no'] }", ["yes", "no"], ["Yes", "", None, True]),
     "class": ("{ one_of = ['a', 'b c', 'é'] }", ["a", "b c", "é"], ["b"]),
     "optional": ("{ type = 'number', optional = true }", [1, None], ["x"]),
-}
+}  # fmt: skip
 
 
 def with_field(name: str, field: str) -> Challenge:
@@ -138,20 +132,12 @@ def test_catastrophic_pattern(pattern: str) -> None:
 RULES: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "order": ('kind = "order"\nfields = ["low", "high"]', {"low": 2, "high": 1}, "/high", "'high' is less than 'low'"),
     "limit": ('kind = "limit"\nfield = "low"\nminimum = 5', {"low": 5}, "/low", "'low' exceeds the limit"),
-    "requires": (
-        'kind = "requires"\nfield = "note"\nrequires = "low"',
-        {"note": "x"},
-        "/note",
-        "'note' requires 'low'",
-    ),
-    "sum": (
-        'kind = "sum"\nfield = "shares"\nminimum = 0.9\nmaximum = 1.1',
-        {"shares": [0.5]},
-        "/shares",
-        "the sum of 'shares'",
-    ),
+    "requires": ('kind = "requires"\nfield = "note"\nrequires = "low"', {"note": "x"}, "/note",
+        "'note' requires 'low'"),
+    "sum": ('kind = "sum"\nfield = "shares"\nminimum = 0.9\nmaximum = 1.1', {"shares": [0.5]}, "/shares",
+        "the sum of 'shares'"),
     "distinct": ('kind = "distinct"\nfield = "shares"', {"shares": [0.5, 0.5]}, "/shares/1", "an item of 'shares'"),
-}
+}  # fmt: skip
 FIELDS = """\
 low = { type = "number", optional = true }
 high = { type = "integer", optional = true }

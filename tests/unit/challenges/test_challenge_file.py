@@ -73,11 +73,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*field("x = { type = 'text', pattern = '\\d' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '\\p{L}' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '(a' }"), "MC107", "prediction.x.pattern: the pat"),
-    (
-        *field("x = { type = 'text', pattern = '(((a{999}){999}){999})' }"),
-        "MC107",
-        "prediction.x.pattern: the compiled pattern is too large",
-    ),
+    (*field("x = { type = 'text', pattern = '(((a{999}){999}){999})' }"), "MC107",
+     "prediction.x.pattern: the compiled pattern is too large"),
     (*field("x = { type = 'text', optional = 1 }"), "MC103", "prediction.x.optional: expected"),
     ("[gate]\nmin_processed", "[gate]\nmin_proccesed", "MC102", "gate.min_proccesed: unknown key"),
     ("min_processed = 0.95", "min_processed = 1.5", "MC105", "gate.min_processed: must be at least 0 and at most 1"),
@@ -86,45 +83,25 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ('headline = "total"', 'headline = "totl"', "MC221", "score.headline: no metric and no sum is named 'totl'"),
     ('headline = "total"\n', "", "MC101", "score.headline: missing"),
     ("macro_f1 = 0.7,", "macro_f2 = 0.7,", "MC221", "score.sums.total.macro_f2: no metric has this name"),
-    (
-        "total = { macro_f1 = 0.7, auroc = 0.3 }",
-        "total = { macro_f1 = 0 }",
-        "MC217",
-        "score.sums.total: all weights are 0",
-    ),
+    ("total = { macro_f1 = 0.7, auroc = 0.3 }", "total = { macro_f1 = 0 }", "MC217",
+     "score.sums.total: all weights are 0"),
     ("total = { macro_f1 = 0.7, auroc = 0.3 }", "total = 3", "MC103", "score.sums.total: expected a table"),
-    (
-        "[score.sums]\n",
-        "[score.sums]\nauroc = { macro_f1 = 1 }\n",
-        "MC225",
-        "score.sums.auroc: a metric is named auroc",
-    ),
+    ("[score.sums]\n", "[score.sums]\nauroc = { macro_f1 = 1 }\n", "MC225",
+     "score.sums.auroc: a metric is named auroc"),
     ('name = "auroc"', 'name = "macro_f1"', "MC225", "metric[1].name: another metric is named macro_f1"),
     ('name = "auroc"', 'name = "AUROC"', "MC107", "metric[1].name: invalid name"),
     (*metric('kind = "f2"\nfield = "label"'), "MC104", "metric.macro_f1.kind: unknown kind of metric"),
     (*metric('field = "label"'), "MC101", "metric.macro_f1.kind: missing"),
     (*metric('kind = "accuracy"'), "MC101", "metric.macro_f1.field: missing"),
-    (
-        *metric('kind = "accuracy"\nfield = "lable"'),
-        "MC221",
-        "metric.macro_f1.field: the prediction has no field 'lable'",
-    ),
-    (
-        *metric('kind = "within"\nfield = "probability"\nabsolute = 1'),
-        "MC221",
-        "metric.macro_f1.field: the truth has no field 'probability'",
-    ),
-    (
-        *metric('kind = "accuracy"\nfield = "findings"'),
-        "MC223",
-        "metric.macro_f1.field: 'accuracy' needs a field of type",
-    ),
+    (*metric('kind = "accuracy"\nfield = "lable"'), "MC221",
+     "metric.macro_f1.field: the prediction has no field 'lable'"),
+    (*metric('kind = "within"\nfield = "probability"\nabsolute = 1'), "MC221",
+     "metric.macro_f1.field: the truth has no field 'probability'"),
+    (*metric('kind = "accuracy"\nfield = "findings"'), "MC223",
+     "metric.macro_f1.field: 'accuracy' needs a field of type"),
     (*metric('kind = "f1"\nfield = "label"'), "MC224", "metric.macro_f1: expected exactly one of average, weights and"),
-    (
-        *f1('average = "macro"\npositive = "none"'),
-        "MC224",
-        "metric.macro_f1: expected exactly one of average, weights and positive, got average and positive",
-    ),
+    (*f1('average = "macro"\npositive = "none"'), "MC224",
+     "metric.macro_f1: expected exactly one of average, weights and positive, got average and positive"),
     (*f1('average = "makro"'), "MC104", "metric.macro_f1.average: 'f1' does not know"),
     (*f1('positive = "nune"'), "MC221", "metric.macro_f1.positive: not one of the values"),
     (*f1("positive = true"), "MC103", "metric.macro_f1.positive: expected a string"),
@@ -133,54 +110,30 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*f1("weights = { none = -1 }"), "MC105", "metric.macro_f1.weights.none: must be"),
     (*f1('weights = "linear"'), "MC103", "metric.macro_f1.weights: expected a table"),
     (*metric(f'{F1}avrage = "x"'), "MC102", "metric.macro_f1.avrage: unknown key"),
-    (
-        'is = "hemorrhagic" }',
-        'is = "hemorragic" }',
-        "MC221",
-        "metric.auroc.positive.is: not one of the values of 'label'",
-    ),
-    (
-        'positive = { field = "label"',
-        'positive = { field = "lable"',
-        "MC221",
-        "metric.auroc.positive.field: the truth has",
-    ),
-    (
-        'positive = { field = "label"',
-        'positive = { field = "findings"',
-        "MC223",
-        "metric.auroc.positive.field: needs a",
-    ),
+    ('is = "hemorrhagic" }', 'is = "hemorragic" }', "MC221",
+     "metric.auroc.positive.is: not one of the values of 'label'"),
+    ('positive = { field = "label"', 'positive = { field = "lable"', "MC221",
+     "metric.auroc.positive.field: the truth has"),
+    ('positive = { field = "label"', 'positive = { field = "findings"', "MC223",
+     "metric.auroc.positive.field: needs a"),
     (', is = "hemorrhagic" }', " }", "MC101", "metric.auroc.positive.is: missing"),
     ('positive = { field = "label", is = "hemorrhagic" }\n', "", "MC101", "metric.auroc.positive: missing"),
-    (
-        '[truth]\nlabel = { one_of = ["ischemic", "hemorrhagic", "none"] }',
-        '[truth]\nlabel = { one_of = ["ischemic", "none", "hemorrhagic"] }',
-        "MC222",
-        "metric.macro_f1.field: 'label' is one_of (3 values) in the prediction and one_of (3 values) in the truth",
-    ),
+    ('[truth]\nlabel = { one_of = ["ischemic", "hemorrhagic", "none"] }',
+     '[truth]\nlabel = { one_of = ["ischemic", "none", "hemorrhagic"] }', "MC222",
+     "metric.macro_f1.field: 'label' is one_of (3 values) in the prediction and one_of (3 values) in the truth"),
     (*rule('kind = "ordr"'), "MC104", "rule[0].kind: unknown kind of rule"),
     (*rule('field = "label"'), "MC101", "rule[0].kind: missing"),
     (*rule('kind = "distinct"'), "MC101", "rule[0].field: missing"),
-    (
-        *rule('kind = "requires"', 'field = "lable"', 'requires = "findings"'),
-        "MC221",
-        "rule[0]: there is no field 'lable'",
-    ),
-    (
-        *rule('kind = "order"', 'fields = ["label", "probability"]'),
-        "MC223",
-        "rule[0].fields: 'order' needs a field of type number or integer",
-    ),
+    (*rule('kind = "requires"', 'field = "lable"', 'requires = "findings"'), "MC221",
+     "rule[0]: there is no field 'lable'"),
+    (*rule('kind = "order"', 'fields = ["label", "probability"]'), "MC223",
+     "rule[0].fields: 'order' needs a field of type number or integer"),
     (*rule('kind = "order"', 'fields = ["probability"]'), "MC108", "rule[0].fields: expected 2 names"),
     (*rule('kind = "constant"', 'field = "label"', 'within = "x"'), "MC104", "rule[0].within: unknown list"),
     (*rule('kind = "constant"', 'field = "label"', 'code = "MC999"'), "MC104", "rule[0].code: unknown code"),
-    (
-        *rule('kind = "unique"', 'fields = ["probability"]'),
-        "MC223",
-        "rule[0].fields: 'probability' is not in every record",
-    ),
-]
+    (*rule('kind = "unique"', 'fields = ["probability"]'), "MC223",
+     "rule[0].fields: 'probability' is not in every record"),
+]  # fmt: skip
 
 
 CODES = {code for _, _, code, _ in MISTAKES} | {"MC035", "MC226", "MC227", "MC228", "MC505"}
@@ -244,39 +197,33 @@ def test_syntax_error(text: str, line: int, column: int) -> None:
     assert problem.message.startswith("TOML syntax error: ")
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b"", "MC004"),
-        (STROKE.encode("utf-16"), "MC006"),
-        (STROKE.replace("title", "#é\ntitle").encode("latin-1"), "MC007"),
-        (b"x = " + b"[" * 5000 + b"]" * 5000, "MC019"),
-        (b"x = " + b"{a=" * 5000 + b"1" + b"}" * 5000, "MC019"),
-        (b".".join([b"a"] * 200_000) + b" = 1", "MC019"),
-        (b"x = { " + b" . ".join([b"'a'"] * 100_000) + b" = 1 }", "MC019"),
-        (b"[" + b".".join([b"a"] * 200_000) + b"]", "MC019"),
-        (b"#" * (1 << 20) + b"\n", "MC020"),
-        (b"version = " + b"9" * 5000, "MC035"),
-        (b"PK\x03\x04" + b"\0" * 100, "MC005"),
-    ],
-)
+@pytest.mark.parametrize(("content", "code"), [
+    (b"", "MC004"),
+    (STROKE.encode("utf-16"), "MC006"),
+    (STROKE.replace("title", "#é\ntitle").encode("latin-1"), "MC007"),
+    (b"x = " + b"[" * 5000 + b"]" * 5000, "MC019"),
+    (b"x = " + b"{a=" * 5000 + b"1" + b"}" * 5000, "MC019"),
+    (b".".join([b"a"] * 200_000) + b" = 1", "MC019"),
+    (b"x = { " + b" . ".join([b"'a'"] * 100_000) + b" = 1 }", "MC019"),
+    (b"[" + b".".join([b"a"] * 200_000) + b"]", "MC019"),
+    (b"#" * (1 << 20) + b"\n", "MC020"),
+    (b"version = " + b"9" * 5000, "MC035"),
+    (b"PK\x03\x04" + b"\0" * 100, "MC005"),
+])  # fmt: skip
 def test_hostile_file(content: bytes, code: str) -> None:
     """A file that is too large, too deep, or not text is one problem, found quickly."""
     (problem,) = medcontract.check_challenge(content, name="challenge.toml").problems
     assert problem.code == code
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Stroke type", r"Stroke\u001b[31m type"),
-        ('"none"]', r'"none", "\u001b[31m"]'),
-        ("[gate]", r'"a\u001b[31m" = 1' + "\n[gate]"),
-        ('headline = "total"', r'headline = "\u001b[31m"'),
-        ('field = "label"', r'field = "\n\u001b"'),
-        ("version = 1", r'about = "\u001b"'),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), [
+    ("Stroke type", r"Stroke\u001b[31m type"),
+    ('"none"]', r'"none", "\u001b[31m"]'),
+    ("[gate]", r'"a\u001b[31m" = 1' + "\n[gate]"),
+    ('headline = "total"', r'headline = "\u001b[31m"'),
+    ('field = "label"', r'field = "\n\u001b"'),
+    ("version = 1", r'about = "\u001b"'),
+])  # fmt: skip
 def test_control_characters(old: str, new: str) -> None:
     """Nothing from the file can control a terminal: names, texts and values are printable."""
     report = medcontract.check_challenge(changed(STROKE, old, new).encode())

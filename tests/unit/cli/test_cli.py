@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 import pytest
 import rfc8785
-from tests.support import SCHEMAS, VECTORS, lesion, lesions, mind_interrupts, published
+from tests.faults import as_usual
+from tests.support import SCHEMAS, VECTORS, lesion, lesions, published
 
 import medcontract
 from medcontract import _version, api, atomic_write
@@ -228,7 +229,7 @@ def test_interrupt_at_any_moment(milliseconds: int, arguments: list[str]) -> Non
 def _ends_well(milliseconds: int, arguments: list[str]) -> bool:
     with subprocess.Popen(
         [sys.executable, "-m", "medcontract", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, preexec_fn=mind_interrupts,
+        stderr=subprocess.PIPE, text=True, preexec_fn=as_usual,
     ) as starting:  # fmt: skip
         time.sleep(milliseconds / 1000)
         starting.send_signal(signal.SIGINT)
@@ -245,7 +246,7 @@ def test_interrupt_of_an_import(tmp_path: Path) -> None:
     for arguments in ([], ["validate", "-"]):
         ran = subprocess.run(
             [sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, check=False,
-            preexec_fn=mind_interrupts,
+            preexec_fn=as_usual,
         )  # fmt: skip
         assert (ran.returncode, ran.stdout, ran.stderr) == (130, b"", b"Interrupted.\n")
     assert not (tmp_path / "went-on").exists()
@@ -292,9 +293,7 @@ def test_interrupt_of_a_process(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     arguments = [*COMMAND, "validate", str(pipe)]
     with (
-        subprocess.Popen(
-            arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=mind_interrupts
-        ) as waiting,
+        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=as_usual) as waiting,
         pipe.open("wb"),  # returns when the other end is open
     ):
         waiting.send_signal(signal.SIGINT)

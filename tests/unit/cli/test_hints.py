@@ -25,41 +25,24 @@ _PYTHON = re.compile(r"\w+=\{|\b(?:contract|images)=…|\bmedcontract\.\w+\(|=Tr
 
 Both = tuple[Callable[[], Any], tuple[str, ...], str, str]
 BOTH: dict[str, Both] = {
-    "header": (
-        lambda: medcontract.score(TRIAGE + "/ground-truth.json", "lines.jsonl"),
+    "header": (lambda: medcontract.score(TRIAGE + "/ground-truth.json", "lines.jsonl"),
         ("score", TRIAGE + "/ground-truth.json", "lines.jsonl"), 'header={"team_name": …, "evaluation_date": …}',
-        "--set team_name=… --set evaluation_date=…",
-    ),
-    "parameter": (
-        lambda: medcontract.score(LESIONS, parameters={"min_procesed": 1}),
-        ("score", LESIONS, "--parameter", "min_procesed=1"),
-        'medcontract.get_protocol("lesions")', "medcontract protocol show lesions",
-    ),
-    "contract": (
-        lambda: medcontract.load("any.json"), ("compare", "any.json", "any.json"), "contract=…", "",
-    ),
-    "unknown contract": (
-        lambda: medcontract.validate_files(["any.json"], "zzz/zzz"), ("validate", "--contract", "zzz/zzz", "any.json"),
-        "medcontract.list_contracts()", "medcontract schema list",
-    ),
-    "weights": (
-        lambda: medcontract.score(LESIONS, weights={"a": 1}), ("score", LESIONS, "--weights", "a=1"),
-        "weights is an option of the track benchmark", "--weights is an option of the track benchmark",
-    ),
-    "breakdown": (
-        lambda: medcontract.score(LESIONS, breakdown=True), ("score", LESIONS, "--breakdown"),
-        "breakdown=True is an option of", "--breakdown is an option of",
-    ),
-    "force": (
-        lambda: medcontract.init("lesions", "."), ("init", "lesions", "."), "force=True", "--force",
-    ),
-    "track": (
-        lambda: medcontract.init("unknown", "x"), ("init", "unknown", "x"), "medcontract.load_plugin()", "--plugin",
-    ),
-    "score": (
-        lambda: medcontract.compare("index.json", "index.json"), ("compare", "index.json", "index.json"),
-        "medcontract.score(…).to_json()", "medcontract score --format json --out FILE",
-    ),
+        "--set team_name=… --set evaluation_date=…"),
+    "parameter": (lambda: medcontract.score(LESIONS, parameters={"min_procesed": 1}),
+        ("score", LESIONS, "--parameter", "min_procesed=1"), 'medcontract.get_protocol("lesions")',
+        "medcontract protocol show lesions"),
+    "contract": (lambda: medcontract.load("any.json"), ("compare", "any.json", "any.json"), "contract=…", ""),
+    "unknown contract": (lambda: medcontract.validate_files(["any.json"], "zzz/zzz"),
+        ("validate", "--contract", "zzz/zzz", "any.json"), "medcontract.list_contracts()", "medcontract schema list"),
+    "weights": (lambda: medcontract.score(LESIONS, weights={"a": 1}), ("score", LESIONS, "--weights", "a=1"),
+        "weights is an option of the track benchmark", "--weights is an option of the track benchmark"),
+    "breakdown": (lambda: medcontract.score(LESIONS, breakdown=True), ("score", LESIONS, "--breakdown"),
+        "breakdown=True is an option of", "--breakdown is an option of"),
+    "force": (lambda: medcontract.init("lesions", "."), ("init", "lesions", "."), "force=True", "--force"),
+    "track": (lambda: medcontract.init("unknown", "x"), ("init", "unknown", "x"), "medcontract.load_plugin()",
+        "--plugin"),
+    "score": (lambda: medcontract.compare("index.json", "index.json"), ("compare", "index.json", "index.json"),
+        "medcontract.score(…).to_json()", "medcontract score --format json --out FILE"),
 }  # fmt: skip
 """By name: a call in Python, the same command, and what the hint says in each."""
 

@@ -25,17 +25,14 @@ def bad(tmp_path: Path) -> Path:
 # --- suggestions
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["validat", "x"], "No such command 'validat'. Did you mean 'validate'?"),
-        (["Validate", "x"], "Did you mean 'validate'?"),
-        (["schema", "shw"], "No such command 'shw'. Did you mean 'show'?"),
-        (["protocol", "frezee"], "Did you mean 'freeze'?"),
-        (["score", "--parametr", "a=1", "x"], "--parameter"),
-        (["validate", "--quite", "x"], "--quiet"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "expected"), [
+    (["validat", "x"], "No such command 'validat'. Did you mean 'validate'?"),
+    (["Validate", "x"], "Did you mean 'validate'?"),
+    (["schema", "shw"], "No such command 'shw'. Did you mean 'show'?"),
+    (["protocol", "frezee"], "Did you mean 'freeze'?"),
+    (["score", "--parametr", "a=1", "x"], "--parameter"),
+    (["validate", "--quite", "x"], "--quiet"),
+])  # fmt: skip
 def test_misspelled(call: Call, arguments: list[str], expected: str) -> None:
     """A misspelled command, subcommand or option suggests the most similar one."""
     code, out, err = call(*arguments)
@@ -117,22 +114,19 @@ def test_quiet_init(call: Call) -> None:
 # --- colors
 
 
-@pytest.mark.parametrize(
-    ("environment", "options", "terminal", "colored"),
-    [
-        ({}, [], True, True),
-        ({}, [], False, False),
-        ({"TERM": "dumb"}, [], True, False),
-        ({"FORCE_COLOR": "1"}, [], False, True),
-        ({"FORCE_COLOR": ""}, [], False, False),
-        ({"FORCE_COLOR": "0"}, [], True, False),
-        ({"FORCE_COLOR": "1", "TERM": "dumb"}, [], False, True),
-        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, [], True, False),
-        ({"FORCE_COLOR": "1", "NO_COLOR": ""}, [], False, True),
-        ({"FORCE_COLOR": "1"}, ["--no-color"], True, False),
-        ({"FORCE_COLOR": "1"}, ["--format", "json"], False, False),
-    ],
-)
+@pytest.mark.parametrize(("environment", "options", "terminal", "colored"), [
+    ({}, [], True, True),
+    ({}, [], False, False),
+    ({"TERM": "dumb"}, [], True, False),
+    ({"FORCE_COLOR": "1"}, [], False, True),
+    ({"FORCE_COLOR": ""}, [], False, False),
+    ({"FORCE_COLOR": "0"}, [], True, False),
+    ({"FORCE_COLOR": "1", "TERM": "dumb"}, [], False, True),
+    ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, [], True, False),
+    ({"FORCE_COLOR": "1", "NO_COLOR": ""}, [], False, True),
+    ({"FORCE_COLOR": "1"}, ["--no-color"], True, False),
+    ({"FORCE_COLOR": "1"}, ["--format", "json"], False, False),
+])  # fmt: skip
 def test_colors(
     call: Call,
     bad: Path,

@@ -45,25 +45,22 @@ def test_optional_fields_may_be_absent(present: tuple[bool, ...]) -> None:
     assert list(map(asdict, values)) == records
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        GOOD,
-        GOOD + b"\n\n",
-        b"\n" + GOOD + b"\n",
-        GOOD + OTHER + b"\n",
-        GOOD + b" " + OTHER + b"\n\n",
-        GOOD + OTHER + b"\n" + GOOD.replace(b", ", b",\n") + b"\n",
-        GOOD.replace(b", ", b",\n") + b"\n",
-        GOOD.replace(b", ", b",\r") + b"\n",
-        GOOD + b"\r\n" + OTHER + b"\r\n",
-        GOOD + b"\n" + GOOD.replace(b"{", b'{"image_id": "c", ') + b"\n",
-        GOOD.replace(b"NV", b"XX") + b"\n",
-        GOOD.replace(b'"a"', b'" "') + b"\n",
-        GOOD.replace(b'"a"', b'"\xff"') + b"\n",
-        b"[" + GOOD + b"]\n",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    GOOD,
+    GOOD + b"\n\n",
+    b"\n" + GOOD + b"\n",
+    GOOD + OTHER + b"\n",
+    GOOD + b" " + OTHER + b"\n\n",
+    GOOD + OTHER + b"\n" + GOOD.replace(b", ", b",\n") + b"\n",
+    GOOD.replace(b", ", b",\n") + b"\n",
+    GOOD.replace(b", ", b",\r") + b"\n",
+    GOOD + b"\r\n" + OTHER + b"\r\n",
+    GOOD + b"\n" + GOOD.replace(b"{", b'{"image_id": "c", ') + b"\n",
+    GOOD.replace(b"NV", b"XX") + b"\n",
+    GOOD.replace(b'"a"', b'" "') + b"\n",
+    GOOD.replace(b'"a"', b'"\xff"') + b"\n",
+    b"[" + GOOD + b"]\n",
+])  # fmt: skip
 def test_anything_else_is_left_to_one_by_one(text: bytes) -> None:
     """No values for lines without exactly one certainly valid record each, in particular with a repeated key."""
     assert decoded(text) is None
@@ -110,17 +107,14 @@ def test_optional_fields_may_be_absent_or_null(order: tuple[int, ...]) -> None:
         assert record_lines(values) == b"".join(record_text(value) + b"\n" for value in each)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        label(',"notes":null,"notes":null'),
-        label(',"notes":"n","notes":null'),
-        label(',"image_paths":[null]'),
-        label(name=" "),
-        label().replace(b'"dosis":""', b'"dosis":"","dosis":""'),
-        label().replace(b'"dosis":"",', b""),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    label(',"notes":null,"notes":null'),
+    label(',"notes":"n","notes":null'),
+    label(',"image_paths":[null]'),
+    label(name=" "),
+    label().replace(b'"dosis":""', b'"dosis":"","dosis":""'),
+    label().replace(b'"dosis":"",', b""),
+])  # fmt: skip
 def test_doubtful_objects_in_lists_and_optional_fields(text: bytes) -> None:
     """A repeated key, a blank name or a missing field: no values, whichever decoder was used before."""
     contract = registry.find("extraction/prescription-labels")

@@ -215,22 +215,19 @@ def test_a_validator_of_the_users_own() -> None:
     assert medcontract.validate(b'{"name": "soft", "share": 0.5}\n', "my/file", name="x.jsonl").ok
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"id": "My File"}, "invalid contract id"),
-        ({"id": "reports/truth"}, "this id is already taken"),
-        ({"list_key": "rows"}, "has no field 'rows'"),
-        ({"list_key": None}, "both list_key and record"),
-        ({"model": _Record}, "must derive from medcontract.modeling.Document"),
-        ({"record": _Other}, "the item type of 'records' differs from the record type _Other.*ListOf"),
-        ({"model": _Bounded}, "'records' has constraints"),
-        ({"model": _Watched}, "'records' of _Watched has a validator"),
-        ({"examples": "x.json"}, "examples must be a tuple of paths"),
-        ({"rules": 5}, "not a valid contract: TypeError"),
-        ({"id": 5}, "invalid contract id"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"id": "My File"}, "invalid contract id"),
+    ({"id": "reports/truth"}, "this id is already taken"),
+    ({"list_key": "rows"}, "has no field 'rows'"),
+    ({"list_key": None}, "both list_key and record"),
+    ({"model": _Record}, "must derive from medcontract.modeling.Document"),
+    ({"record": _Other}, "the item type of 'records' differs from the record type _Other.*ListOf"),
+    ({"model": _Bounded}, "'records' has constraints"),
+    ({"model": _Watched}, "'records' of _Watched has a validator"),
+    ({"examples": "x.json"}, "examples must be a tuple of paths"),
+    ({"rules": 5}, "not a valid contract: TypeError"),
+    ({"id": 5}, "invalid contract id"),
+])  # fmt: skip
 def test_unsound_contracts_are_refused(changes: dict[str, Any], words: str) -> None:
     """A contract that would break our promises is refused when it is registered, with the reason."""
     with pytest.raises(medcontract.CallError, match=words):
@@ -361,47 +358,44 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
     assert any(compiled.decode_record(json.dumps({"x": value}, ensure_ascii=False).encode()) for value in VALUES)
 
 
-@pytest.mark.parametrize(
-    ("annotation", "words"),
-    [
-        (int, "'x' of Rec is a plain int.*Count, Position"),
-        (int | None, "'x' of Rec is a plain int"),
-        (ListOf[int], "'x' of Rec is a plain int"),
-        (dict[str, int], "'x' of Rec is a plain int"),
-        (datetime.date, "a Python date.*use Date"),
-        (datetime.datetime, "a Python datetime.*use Date"),
-        (datetime.time, "a Python time"),
-        (datetime.timedelta, "a Python timedelta"),
-        (decimal.Decimal, "a Decimal.*use float"),
-        (bytes, "is bytes.*use Text"),
-        (uuid.UUID, "a Python UUID.*use Guid"),
-        (Path, "a Python class.*RelativePath"),
-        (_Colour, "an Enum.*Literal"),
-        (set[str], "a set.*ListOf"),
-        (tuple[str, ...], "a tuple.*ListOf"),
-        (tuple[float, float], "a tuple.*ListOf"),
-        (complex, "complex"),
-        (Literal[1, 2], "Literal that is not a string"),
-        (Literal[True], "Literal that is not a string"),
-        (float | str, "is a union, "),
-        (_TwoForms, "a union of models"),
-        (dict[Str, float], "keys that are not plain str"),
-        (Annotated[Count, Field(le=9)], "bound in the wrong place.*put AcceptIntegral last"),
-        (Annotated[float, Field(multiple_of=0.1)], "'multiple_of'"),
-        (Annotated[int, Field(multiple_of=2), AcceptIntegral], "'multiple_of'"),
-        (Annotated[float, Field(strict=False)], "'strict'"),
-        (Annotated[float, Field(le=2**60)], "below 2"),
-        (Annotated[str, Field(pattern="^a$")], "pattern.*Matching"),
-        (Annotated[str, Field(json_schema_extra={"maxLength": 3})], "not derived from its type"),
-        (Annotated[str, WithJsonSchema({"type": "integer"})], "not derived from its type"),
-        (Annotated[str, BeforeValidator(str)], "changed before it is checked"),
-        (_Plain, "_Plain is not a medcontract model"),
-        (_Lax, "_Lax changes 'strict'"),
-        (_Reshaping, "changed before it is checked"),
-        (_WithInit, "a custom __init__"),
-        (list["Nowhere"], "cannot be built"),  # type: ignore[name-defined]  # noqa: F821
-    ],
-)
+@pytest.mark.parametrize(("annotation", "words"), [
+    (int, "'x' of Rec is a plain int.*Count, Position"),
+    (int | None, "'x' of Rec is a plain int"),
+    (ListOf[int], "'x' of Rec is a plain int"),
+    (dict[str, int], "'x' of Rec is a plain int"),
+    (datetime.date, "a Python date.*use Date"),
+    (datetime.datetime, "a Python datetime.*use Date"),
+    (datetime.time, "a Python time"),
+    (datetime.timedelta, "a Python timedelta"),
+    (decimal.Decimal, "a Decimal.*use float"),
+    (bytes, "is bytes.*use Text"),
+    (uuid.UUID, "a Python UUID.*use Guid"),
+    (Path, "a Python class.*RelativePath"),
+    (_Colour, "an Enum.*Literal"),
+    (set[str], "a set.*ListOf"),
+    (tuple[str, ...], "a tuple.*ListOf"),
+    (tuple[float, float], "a tuple.*ListOf"),
+    (complex, "complex"),
+    (Literal[1, 2], "Literal that is not a string"),
+    (Literal[True], "Literal that is not a string"),
+    (float | str, "is a union, "),
+    (_TwoForms, "a union of models"),
+    (dict[Str, float], "keys that are not plain str"),
+    (Annotated[Count, Field(le=9)], "bound in the wrong place.*put AcceptIntegral last"),
+    (Annotated[float, Field(multiple_of=0.1)], "'multiple_of'"),
+    (Annotated[int, Field(multiple_of=2), AcceptIntegral], "'multiple_of'"),
+    (Annotated[float, Field(strict=False)], "'strict'"),
+    (Annotated[float, Field(le=2**60)], "below 2"),
+    (Annotated[str, Field(pattern="^a$")], "pattern.*Matching"),
+    (Annotated[str, Field(json_schema_extra={"maxLength": 3})], "not derived from its type"),
+    (Annotated[str, WithJsonSchema({"type": "integer"})], "not derived from its type"),
+    (Annotated[str, BeforeValidator(str)], "changed before it is checked"),
+    (_Plain, "_Plain is not a medcontract model"),
+    (_Lax, "_Lax changes 'strict'"),
+    (_Reshaping, "changed before it is checked"),
+    (_WithInit, "a custom __init__"),
+    (list["Nowhere"], "cannot be built"),  # type: ignore[name-defined]  # noqa: F821
+])  # fmt: skip
 def test_a_type_that_could_have_two_verdicts_is_refused(annotation: Any, words: str) -> None:
     """The refusal names the field and what to use instead."""
     with pytest.raises(medcontract.CallError) as caught:
@@ -557,17 +551,14 @@ def _rule(kind: type[Any], **settings: Any) -> Any:
     return kind(**{"code": "MC201", "message": "wrong", **settings})
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"record_rules": (_rule(Order, fields=("nope", "share")),)}, "refers to the unknown field 'nope'"),
-        ({"rules": (_rule(Unique, within="records", fields=("nope",)),)}, "refers to the unknown field 'nope'"),
-        ({"rules": (_rule(Unique, within="nope", fields=("name",)),)}, "the unknown list 'nope'"),
-        ({"record_rules": (_rule(Unique, within="records", fields=("name",)),)}, "applies to the list"),
-        ({"record_rules": (_rule(Limit, field="share", minimum=1, code="XX1"),)}, "unknown code"),
-        ({"record_rules": (_rule(Limit, field="share", minimum=1, severity="fatal"),)}, "severity 'fatal'"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"record_rules": (_rule(Order, fields=("nope", "share")),)}, "refers to the unknown field 'nope'"),
+    ({"rules": (_rule(Unique, within="records", fields=("nope",)),)}, "refers to the unknown field 'nope'"),
+    ({"rules": (_rule(Unique, within="nope", fields=("name",)),)}, "the unknown list 'nope'"),
+    ({"record_rules": (_rule(Unique, within="records", fields=("name",)),)}, "applies to the list"),
+    ({"record_rules": (_rule(Limit, field="share", minimum=1, code="XX1"),)}, "unknown code"),
+    ({"record_rules": (_rule(Limit, field="share", minimum=1, severity="fatal"),)}, "severity 'fatal'"),
+])  # fmt: skip
 def test_unsound_rules_are_refused(changes: dict[str, Any], words: str) -> None:
     """A rule that could not be run, or not as it is meant, is refused when it is registered."""
     with pytest.raises(medcontract.CallError, match=words):
@@ -630,18 +621,15 @@ def test_what_is_no_contract() -> None:
         register(_File)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("raise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
-        ("import no_such_module_anywhere", "cannot be imported: ModuleNotFoundError"),
-        ("x = 1", "has no CONTRACTS"),
-        ("x = 1", "a tuple TRACKS"),
-        ("CONTRACTS = 5", "CONTRACTS is not a tuple of contracts"),
-        ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
-        ("def f(:", "cannot be imported: SyntaxError"),
-    ],
-)
+@pytest.mark.parametrize(("source", "words"), [
+    ("raise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
+    ("import no_such_module_anywhere", "cannot be imported: ModuleNotFoundError"),
+    ("x = 1", "has no CONTRACTS"),
+    ("x = 1", "a tuple TRACKS"),
+    ("CONTRACTS = 5", "CONTRACTS is not a tuple of contracts"),
+    ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
+    ("def f(:", "cannot be imported: SyntaxError"),
+])  # fmt: skip
 def test_bad_plugins(
     source: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,17 +143,14 @@ def test_limit(size: float, codes: list[str]) -> None:
     assert found == codes
 
 
-@pytest.mark.parametrize(
-    ("groups", "repeated"),
-    [
-        ([], []),
-        (["a"], []),
-        (["a", "b"], []),
-        (["a", "a"], [1]),
-        (["a", "b", "a", "b", "a"], [2, 3, 4]),
-        (["a", "A"], []),
-    ],
-)
+@pytest.mark.parametrize(("groups", "repeated"), [
+    ([], []),
+    (["a"], []),
+    (["a", "b"], []),
+    (["a", "a"], [1]),
+    (["a", "b", "a", "b", "a"], [2, 3, 4]),
+    (["a", "A"], []),
+])  # fmt: skip
 def test_distinct(groups: list[str], repeated: list[int]) -> None:
     """Each item that stood before is told, at its own place; upper and lower case differ."""
     rule = Distinct(field="groups", code="MC211", message="listed twice")
@@ -211,36 +208,27 @@ def _problems(contract: str, records: list[dict[str, Any]]) -> list[tuple[str, i
 
 
 _FLAGS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, int, str]]]] = {
-    "one start and one end, at the edges": (
-        [_segment(1, 0, 5, "s"), _segment(2, 5, 9, "a"), _segment(3, 9, 12, "e")], []
-    ),
+    "one start and one end, at the edges": ([_segment(1, 0, 5, "s"), _segment(2, 5, 9, "a"), _segment(3, 9, 12, "e")],
+        []),
     "one segment is both": ([_segment(1, 0, 5, "se")], []),
     "the file need not be in order": ([_segment(3, 9, 12, "e"), _segment(1, 0, 5, "s"), _segment(2, 5, 9)], []),
-    "no start: at the first record of the case": (
-        [_segment(2, 5, 9, "e"), _segment(1, 0, 5)], [("MC205", 0, "")]
-    ),
+    "no start: at the first record of the case": ([_segment(2, 5, 9, "e"), _segment(1, 0, 5)], [("MC205", 0, "")]),
     "no end: at the first record of the case": ([_segment(1, 0, 5, "s"), _segment(2, 5, 9)], [("MC206", 0, "")]),
-    "a second start: at its flag": (
-        [_segment(1, 0, 5, "s"), _segment(2, 5, 9, "se")], [("MC205", 1, "/start_of_case")]
-    ),
+    "a second start: at its flag": ([_segment(1, 0, 5, "s"), _segment(2, 5, 9, "se")],
+        [("MC205", 1, "/start_of_case")]),
     "a second start that comes first in the file: the surplus one is that which is not the earliest": (
         [_segment(2, 5, 9, "se"), _segment(1, 0, 5, "s")], [("MC205", 0, "/start_of_case")]
     ),
     "a second end that comes first in the file: the surplus one is that which is not the latest": (
         [_segment(1, 0, 5, "se"), _segment(2, 5, 9, "e")], [("MC206", 0, "/end_of_case")]
     ),
-    "a start that is not on the earliest: at its flag": (
-        [_segment(1, 0, 5), _segment(2, 5, 9, "se")], [("MC205", 1, "/start_of_case")]
-    ),
-    "the earliest by start, then stop": (
-        [_segment(1, 0, 5, "s"), _segment(2, 0, 3), _segment(3, 0, 9, "e")], [("MC205", 0, "/start_of_case")]
-    ),
-    "the latest by start, then stop: not simply the last to stop": (
-        [_segment(1, 0, 50, "s"), _segment(2, 5, 9, "e")], []
-    ),
-    "equal times: either may be the first and the last": (
-        [_segment(1, 0, 5, "e"), _segment(2, 0, 5, "s")], []
-    ),
+    "a start that is not on the earliest: at its flag": ([_segment(1, 0, 5), _segment(2, 5, 9, "se")],
+        [("MC205", 1, "/start_of_case")]),
+    "the earliest by start, then stop": ([_segment(1, 0, 5, "s"), _segment(2, 0, 3), _segment(3, 0, 9, "e")],
+        [("MC205", 0, "/start_of_case")]),
+    "the latest by start, then stop: not simply the last to stop": ([_segment(1, 0, 50, "s"), _segment(2, 5, 9, "e")],
+        []),
+    "equal times: either may be the first and the last": ([_segment(1, 0, 5, "e"), _segment(2, 0, 5, "s")], []),
     "no admission is allowed, and one anywhere": (
         [_segment(1, 0, 5, "sa"), _segment(2, 5, 9, "e"), _segment(3, 0, 1, "se", case_id="C-2")], []
     ),
@@ -253,9 +241,8 @@ _FLAGS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, int, str]]]] = {
          _segment(4, 5, 9, "e", case_id="C-2")],
         [("MC205", 1, "")],
     ),
-    "cases differ by upper and lower case": (
-        [_segment(1, 0, 5, "se"), _segment(2, 5, 9, case_id="c-1")], [("MC205", 1, ""), ("MC206", 1, "")]
-    ),
+    "cases differ by upper and lower case": ([_segment(1, 0, 5, "se"), _segment(2, 5, 9, case_id="c-1")],
+        [("MC205", 1, ""), ("MC206", 1, "")]),
 }  # fmt: skip
 
 
@@ -354,18 +341,15 @@ def _report(number: str, run: Any = ...) -> dict[str, Any]:
     return record if run is ... else {**record, "run_id": run}
 
 
-@pytest.mark.parametrize(
-    ("records", "told"),
-    [
-        ([_report("R"), _report("R", "1")], [1]),
-        ([_report("R", None), _report("R")], [1]),
-        ([_report("R", "1"), _report("R", "2"), _report("R", None)], [2]),
-        ([_report("R"), _report("r"), _report("R ")], []),
-        ([_report("1", "R"), _report("R", "1")], []),
-        ([_report("R"), {"report_id": "R", "error": "timeout"}], [1]),
-        ([{"report_id": "R", "error": "timeout"}, {"report_id": "R", "error": "timeout", "run_id": "1"}], [1]),
-    ],
-)
+@pytest.mark.parametrize(("records", "told"), [
+    ([_report("R"), _report("R", "1")], [1]),
+    ([_report("R", None), _report("R")], [1]),
+    ([_report("R", "1"), _report("R", "2"), _report("R", None)], [2]),
+    ([_report("R"), _report("r"), _report("R ")], []),
+    ([_report("1", "R"), _report("R", "1")], []),
+    ([_report("R"), {"report_id": "R", "error": "timeout"}], [1]),
+    ([{"report_id": "R", "error": "timeout"}, {"report_id": "R", "error": "timeout", "run_id": "1"}], [1]),
+])  # fmt: skip
 def test_unique_pair_with_a_default(records: list[dict[str, Any]], told: list[int]) -> None:
     """An absent run_id is "1"; a repeated pair is told at the last of its fields in the later record."""
     report = medcontract.validate("\n".join(map(json.dumps, records)).encode(), "reports/predictions", name="x.jsonl")

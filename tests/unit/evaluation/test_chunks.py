@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_faults import ACCIDENTS, emptied
 from tests.fake_cluster import Cluster
+from tests.faults import ACCIDENTS, emptied
 from tests.random_files import MAKERS, write_files
 from tests.scoring_files import as_json, guess, image, write
 
@@ -42,11 +42,20 @@ def test_same_result(track: str, seed: int, tmp_path: Path, monkeypatch: pytest.
     given = write_files(rng, track, tmp_path)
     limits: dict[str, Any] = {"max_problems": rng.choice([3, 100]), "max_alike": rng.choice([None, 1, 3])}
     participant = rng.random() < 0.2
+    explained = track in ("extraction", "benchmark") and not participant
 
     def results(**how: Any) -> list[str]:
         found = [medcontract.validate_files(given, excerpts=True, **limits, **how).to_json(show_values=True)]
         try:
-            score = medcontract.score(*given, participant=participant, excerpts=True, **limits, **how)
+            score = medcontract.score(
+                *given,
+                participant=participant,
+                excerpts=True,
+                breakdown=explained,
+                show_values=explained,
+                **limits,
+                **how,
+            )
         except medcontract.MedcontractError as error:
             return [*found, str(error)]
         return [*found, score.to_json(show_values=not participant)]

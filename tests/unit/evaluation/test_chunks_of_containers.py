@@ -417,17 +417,14 @@ def test_memory_is_not_shared(in_chunks: InChunks) -> None:
     assert cluster.tasks == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "end"),
-    [
-        (b"3,x\n4,y\n5,z\n", 4),
-        (b'b c",x\n4,"y, z"\n5,"a\nb"\n', 7),  # starts in a quoted cell
-        (b'a\nb, c\n",x\n4,y\n5,"a\nb"\n6,z\n', 11),
-        (b'"a\nb",x\n4,y\n', 8),
-        (b"no end", 0),
-        (b"", 0),
-    ],
-)
+@pytest.mark.parametrize(("text", "end"), [
+    (b"3,x\n4,y\n5,z\n", 4),
+    (b'b c",x\n4,"y, z"\n5,"a\nb"\n', 7),  # starts in a quoted cell
+    (b'a\nb, c\n",x\n4,y\n5,"a\nb"\n6,z\n', 11),
+    (b'"a\nb",x\n4,y\n', 8),
+    (b"no end", 0),
+    (b"", 0),
+])  # fmt: skip
 def test_likely_row_end(text: bytes, end: int) -> None:
     assert likely_row_end(text, 1) == end
 

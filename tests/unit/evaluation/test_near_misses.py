@@ -9,22 +9,19 @@ import pytest
 from medcontract.evaluation.near_misses import differences, folded, near_pairs
 
 
-@pytest.mark.parametrize(
-    ("mine", "true", "difference"),
-    [
-        ("r-7", "R-7", "case"),
-        ("niño", "nino", "accents"),
-        ("n\u0303", "ñ", "accents"),
-        ("R- 7", "R-7", "whitespace"),
-        ("R-7", "R-007", "leading zeros"),
-        ("7", "0007", "leading zeros"),
-        ("r-7 ", "R-07", "case, whitespace or leading zeros"),
-        (("qa", "b-1"), ("QA", "b-01"), "case or leading zeros"),
-        ("r_7", "R-07", "case, leading zeros or separators"),
-        ("Airway Control", "airway_control", "case or separators"),
-        (("Clinical QA", "1"), ("clinical_qa", "1"), "case or separators"),
-    ],
-)
+@pytest.mark.parametrize(("mine", "true", "difference"), [
+    ("r-7", "R-7", "case"),
+    ("niño", "nino", "accents"),
+    ("n\u0303", "ñ", "accents"),
+    ("R- 7", "R-7", "whitespace"),
+    ("R-7", "R-007", "leading zeros"),
+    ("7", "0007", "leading zeros"),
+    ("r-7 ", "R-07", "case, whitespace or leading zeros"),
+    (("qa", "b-1"), ("QA", "b-01"), "case or leading zeros"),
+    ("r_7", "R-07", "case, leading zeros or separators"),
+    ("Airway Control", "airway_control", "case or separators"),
+    (("Clinical QA", "1"), ("clinical_qa", "1"), "case or separators"),
+])  # fmt: skip
 def test_differences(mine: str, true: str, difference: str) -> None:
     """Both are folded to the same, and the difference is named."""
     assert near_pairs([mine], [true]) == [(mine, true)]
@@ -46,16 +43,13 @@ def test_folding_is_idempotent() -> None:
 IDS = ["INF-2025-1042", "INF-2025-1043", "INF-2025-1055"]
 
 
-@pytest.mark.parametrize(
-    ("change", "difference"),
-    [
-        (lambda key: f"{key}.txt", "a suffix"),
-        (lambda key: f"images/{key}", "a prefix"),
-        (lambda key: f'="{key}"', "a prefix or a suffix"),
-        (lambda key: f"images/{key.lower()}.png", "case, a prefix or a suffix"),
-        (lambda key: key.removeprefix("INF-2025-"), "a prefix"),
-    ],
-)
+@pytest.mark.parametrize(("change", "difference"), [
+    (lambda key: f"{key}.txt", "a suffix"),
+    (lambda key: f"images/{key}", "a prefix"),
+    (lambda key: f'="{key}"', "a prefix or a suffix"),
+    (lambda key: f"images/{key.lower()}.png", "case, a prefix or a suffix"),
+    (lambda key: key.removeprefix("INF-2025-"), "a prefix"),
+])  # fmt: skip
 def test_the_same_affix(change: Callable[[str], str], difference: str) -> None:
     """Ids that all have, or lack, the same prefix or suffix are similar."""
     pairs = [(change(key), key) for key in IDS]

@@ -14,7 +14,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +28,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
 from tests import deadly
-from tests.support import ROOT, assert_sound, mind_interrupts, property_settings, published
+from tests.faults import as_usual, processes_of, wait_for
+from tests.support import ROOT, assert_sound, property_settings, published
 
 import medcontract
 from medcontract.catalog import CATALOGUE
@@ -679,25 +679,17 @@ def test_worker_that_dies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 ENDLESS = """
-import itertools, multiprocessing
+import itertools
 from medcontract.images import check_images
 
 def tell(done, total):
     if done == 100:
-        print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+        print("100", flush=True)
 
 if __name__ == "__main__":
     cases = ((number, "I", "good.jpg") for number in itertools.count())
     list(check_images(cases, ".", jobs=2, progress=tell))
 """
-
-
-def exists(process: int) -> bool:
-    """Whether a process is there and has not ended."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as on Linux")
@@ -707,16 +699,13 @@ def test_no_worker_is_left(how: str, folder: Path) -> None:
     (folder / "script.py").write_text(ENDLESS)
     with subprocess.Popen(
         [sys.executable, "script.py"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=mind_interrupts,
+        preexec_fn=as_usual, start_new_session=True,
     ) as asking:  # fmt: skip
         assert asking.stdout
-        workers = [int(process) for process in asking.stdout.readline().split()]
+        assert asking.stdout.readline() == "100\n"
+        assert len(processes_of(asking.pid)) >= 3
         asking.send_signal(getattr(signal, how))
-    assert len(workers) == 2
-    deadline = time.monotonic() + 20
-    while any(map(exists, workers)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(map(exists, workers))
+    wait_for(lambda: not processes_of(asking.pid))
 
 
 def test_script_without_a_guard(folder: Path) -> None:
@@ -996,18 +985,15 @@ def test_many_bad_images(run: Run, folder: Path) -> None:
     assert "… and 97 more records like this" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--images", "nowhere", "good.csv"], "nowhere: no such image folder"),
-        (["--images", "", "good.csv"], "no such image folder"),
-        (["--images", "good.jpg", "good.csv"], "good.jpg: expected an image folder, got a file"),
-        (["--images", ".", "truth.csv"], "images are given, but no file of lesions/cases, which refers to them"),
-        (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
-        (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
-        (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--images", "nowhere", "good.csv"], "nowhere: no such image folder"),
+    (["--images", "", "good.csv"], "no such image folder"),
+    (["--images", "good.jpg", "good.csv"], "good.jpg: expected an image folder, got a file"),
+    (["--images", ".", "truth.csv"], "images are given, but no file of lesions/cases, which refers to them"),
+    (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
+    (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
+    (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
+])  # fmt: skip
 def test_wrong_calls_of_the_command(run: Run, arguments: list[str], words: str) -> None:
     """A call that cannot check any image is wrong: exit 2, no result, and what to do."""
     code, out, err = run(*arguments)
@@ -1090,10 +1076,6 @@ def test_bar(folder: Path) -> None:
     assert re.search(rb" checking[^\r]*\x1b\[K\r\x1b\[K\Z", on_a_terminal("2", "good.csv", "truth.csv", cwd=folder))
 
 
-def children(process: int) -> list[int]:
-    return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as on Linux")
 def test_interrupt(folder: Path) -> None:
     """Ctrl-C, which all processes of the terminal get, ends with 130 and one word, and no worker is left."""
@@ -1101,12 +1083,12 @@ def test_interrupt(folder: Path) -> None:
     master, slave = os.openpty()
     with subprocess.Popen(
         [*COMMAND, "validate", "--images", ".", "--jobs", "2", "x.jsonl"], cwd=folder, stdout=subprocess.PIPE,
-        stderr=slave, start_new_session=True, preexec_fn=mind_interrupts,
+        stderr=slave, start_new_session=True, preexec_fn=as_usual,
     ) as asking:  # fmt: skip
         shown = b""
         while b"checking images" not in shown:
             shown += os.read(master, 65536)
-        workers = children(asking.pid)
+        assert len(processes_of(asking.pid)) >= 3
         os.killpg(asking.pid, signal.SIGINT)
         out, _ = asking.communicate(timeout=60)
     os.write(slave, b"END")
@@ -1116,8 +1098,4 @@ def test_interrupt(folder: Path) -> None:
     os.close(master)
     assert (asking.returncode, out) == (130, b"")
     assert shown.rpartition(b"\x1b[K")[2].replace(b"END", b"").strip() == b"Interrupted."
-    assert len(workers) >= 2
-    deadline = time.monotonic() + 20
-    while any(map(exists, workers)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(map(exists, workers))
+    wait_for(lambda: not processes_of(asking.pid))

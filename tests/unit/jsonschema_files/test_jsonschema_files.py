@@ -101,16 +101,10 @@ KEYWORDS: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
     ({"properties": {"a": {"type": "boolean"}}}, {"a": None}, [("MC103", "/a", "'a' must be true or false, not null")]),
     ({"items": {"type": "number"}}, [1, True], [("MC103", "/1", "this value must be a number, not true")]),
     ({"required": ["a", "b"]}, {}, [("MC101", "", "'a' is missing"), ("MC101", "", "'b' is missing")]),
-    (
-        {"properties": {"label": {}}, "additionalProperties": False},
-        {"lable": 1, "x": 2},
-        [("MC102", "/lable", "'lable' is not in the schema"), ("MC102", "/x", "'x' is not in the schema")],
-    ),
-    (
-        {"patternProperties": {"^x-": {}}, "additionalProperties": False},
-        {"x-1": 1, "Ana María": 2},
-        [("MC102", "/Ana María", "this key is not in the schema")],
-    ),
+    ({"properties": {"label": {}}, "additionalProperties": False}, {"lable": 1, "x": 2},
+     [("MC102", "/lable", "'lable' is not in the schema"), ("MC102", "/x", "'x' is not in the schema")]),
+    ({"patternProperties": {"^x-": {}}, "additionalProperties": False}, {"x-1": 1, "Ana María": 2},
+     [("MC102", "/Ana María", "this key is not in the schema")]),
     ({"additionalProperties": {"type": "null"}}, {"a": 1}, [("MC103", "/a", "'a' must be null, not a number")]),
     ({"enum": ["red", "green"]}, "gren", [("MC104", "", "the value must be one of red, green")]),
     ({"enum": [0, 1, None, ""]}, 2, [("MC104", "", 'the value must be one of 0, 1, null, ""')]),
@@ -130,11 +124,8 @@ KEYWORDS: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
     ({"minProperties": 1}, {}, [("MC108", "", "the value must have at least 1 key, not 0")]),
     ({"maxProperties": 0}, {"a": 1}, [("MC108", "", "the value must have at most 0 keys, not 1")]),
     ({"multipleOf": 0.5}, 0.7, [("MC110", "", "the value must be a multiple of 0.5 ('multipleOf')")]),
-    (
-        {"uniqueItems": True},
-        [{"a": 1}, 1, {"a": 1.0}],
-        [("MC110", "", "the value must not have equal items ('uniqueItems'): items 0 and 2 are equal")],
-    ),
+    ({"uniqueItems": True}, [{"a": 1}, 1, {"a": 1.0}],
+     [("MC110", "", "the value must not have equal items ('uniqueItems'): items 0 and 2 are equal")]),
     ({"not": {"type": "null"}}, None, [("MC110", "", "the value must not match the schema of 'not'")]),
     ({"contains": {"const": 1}}, [2], [("MC110", "", "the value has no item that matches the schema of 'contains'")]),
     (
@@ -149,37 +140,22 @@ KEYWORDS: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
     ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"a": 1}, [("MC101", "", "'b' is missing")]),
     ({"if": {"type": "string"}, "else": {"minimum": 5}}, 1, [("MC105", "", "the value must be at least 5")]),
     ({"allOf": [{"required": ["a"]}, {"required": ["a"]}]}, {}, [("MC101", "", "'a' is missing")]),
-    (
-        {"oneOf": [{"minimum": 0}, {"maximum": 9}]},
-        5,
-        [("MC110", "", "the value matches more than one schema of 'oneOf', but exactly one is allowed")],
-    ),
-]
+    ({"oneOf": [{"minimum": 0}, {"maximum": 9}]}, 5,
+     [("MC110", "", "the value matches more than one schema of 'oneOf', but exactly one is allowed")]),
+]  # fmt: skip
 SINCE_2019: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
-    (
-        {"allOf": [{"properties": {"dose": {}}}], "unevaluatedProperties": False},
-        {"doze": 1, "dose": 1},
-        [("MC102", "/doze", "'doze' is not in the schema")],
-    ),
+    ({"allOf": [{"properties": {"dose": {}}}], "unevaluatedProperties": False}, {"doze": 1, "dose": 1},
+     [("MC102", "/doze", "'doze' is not in the schema")]),
     ({"unevaluatedProperties": {"type": "null"}}, {"a": 1}, [("MC103", "/a", "'a' must be null, not a number")]),
     ({"unevaluatedItems": False}, [1], [("MC110", "", "the value does not satisfy 'unevaluatedItems' of the schema")]),
-    (
-        {"dependentRequired": {"a": ["b"]}},
-        {"a": 1},
-        [("MC110", "", "the value must have 'b', because it has 'a' ('dependentRequired')")],
-    ),
+    ({"dependentRequired": {"a": ["b"]}}, {"a": 1},
+     [("MC110", "", "the value must have 'b', because it has 'a' ('dependentRequired')")]),
     ({"dependentSchemas": {"a": {"required": ["b"]}}}, {"a": 1}, [("MC101", "", "'b' is missing")]),
-    (
-        {"contains": {"const": 1}, "minContains": 2, "maxContains": 3},
-        [1],
-        [("MC110", "", "the value has too few items that match the schema of 'contains'")],
-    ),
-    (
-        {"contains": {"const": 1}, "maxContains": 1},
-        [1, 1],
-        [("MC110", "", "the value has too many items that match the schema of 'contains'")],
-    ),
-]
+    ({"contains": {"const": 1}, "minContains": 2, "maxContains": 3}, [1],
+     [("MC110", "", "the value has too few items that match the schema of 'contains'")]),
+    ({"contains": {"const": 1}, "maxContains": 1}, [1, 1],
+     [("MC110", "", "the value has too many items that match the schema of 'contains'")]),
+]  # fmt: skip
 
 
 @each_draft
@@ -812,19 +788,13 @@ REAL: list[dict[str, Any]] = [
             "b": {"type": "array", "contains": {"$ref": "#"}, "unevaluatedItems": {"type": "string"}},
         },
     },
-    {
-        "$schema": DRAFT_2020,
-        "$dynamicAnchor": "node",
-        "type": ["object", "array", "number", "string"],
-        "properties": {"a": {"$dynamicRef": "#node"}, "b": {"type": "string", "minLength": 1, "pattern": "^[a-z]"}},
-        "patternProperties": {"^x": {"minimum": 0, "multipleOf": 0.5}},
-        "unevaluatedProperties": False,
-        "prefixItems": [{"type": "string"}, {"not": {"type": "string"}}],
-        "items": {"$ref": "#"},
-        "if": {"required": ["a"]},
-        "then": {"required": ["kind"], "properties": {"kind": {"anyOf": [{"const": "a"}, {"type": "null"}]}}},
-    },
-]
+    {"$schema": DRAFT_2020, "$dynamicAnchor": "node", "type": ["object", "array", "number", "string"],
+     "properties": {"a": {"$dynamicRef": "#node"}, "b": {"type": "string", "minLength": 1, "pattern": "^[a-z]"}},
+     "patternProperties": {"^x": {"minimum": 0, "multipleOf": 0.5}}, "unevaluatedProperties": False,
+     "prefixItems": [{"type": "string"}, {"not": {"type": "string"}}], "items": {"$ref": "#"},
+     "if": {"required": ["a"]},
+     "then": {"required": ["kind"], "properties": {"kind": {"anyOf": [{"const": "a"}, {"type": "null"}]}}}},
+]  # fmt: skip
 
 keys = st.sampled_from(["a", "b", "kind", "x1", "reference"]) | st.text(max_size=3)
 scalars = (

@@ -39,16 +39,13 @@ def test_alike_names() -> None:
     assert pair_fuzzy(["ACETAMINOFEN"], ["IBUPROFENO"], 90) == [None]
 
 
-@pytest.mark.parametrize(
-    ("label", "prediction"),
-    [
-        ("VITAMINA B1", "VITAMINA B12"),
-        ("LOSARTAN 50 MG TABLETA", "LOSARTAN 5 MG TABLETA"),
-        ("PREDNISONA", "PREDNISOLONA"),
-        ("CEFALEXINA 500 MG", "CEFALEXINA 50 MG"),
-        ("METILPREDNISOLONA TABLETA", "PREDNISOLONA METIL TABLETA"),
-    ],
-)
+@pytest.mark.parametrize(("label", "prediction"), [
+    ("VITAMINA B1", "VITAMINA B12"),
+    ("LOSARTAN 50 MG TABLETA", "LOSARTAN 5 MG TABLETA"),
+    ("PREDNISONA", "PREDNISOLONA"),
+    ("CEFALEXINA 500 MG", "CEFALEXINA 50 MG"),
+    ("METILPREDNISOLONA TABLETA", "PREDNISOLONA METIL TABLETA"),
+])  # fmt: skip
 def test_never_paired(label: str, prediction: str) -> None:
     """Other digits, or another drug of the list of look-alikes, however alike the names are."""
     assert pair_fuzzy([label], [prediction], 50) == [None]
@@ -192,23 +189,20 @@ def test_hash_is_of_the_names() -> None:
     assert names.look_alikes_sha256() == sha256("\n".join(sorted(look_alikes())).encode()).hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("LEVOTIROXINA 100 MCG TABLETA", "LEVOTIROXINA 100 MG TABLETA"),
-        ("LEVOTIROXINA 50 UG", "LEVOTIROXINA 50 MG"),
-        ("LEVOTIROXINA 100MCG TABLETA", "LEVOTIROXINA 100MG TABLETA"),
-        ("COMBO 5 MG 10 ML JARABE", "COMBO 10 MG 5 ML JARABE"),
-        ("CITALOPRAM20MG", "ESCITALOPRAM20MG"),
-        ("INSULINA GLARGINA -5 UNIDADES", "INSULINA GLARGINA 5 UNIDADES"),
-        ("PROTEINA EN ORINA >5 CRUCES", "PROTEINA EN ORINA <5 CRUCES"),
-        ("AMOXICILINA SIN CLAVULANICO", "AMOXICILINA CON CLAVULANICO"),
-        ("INSULINA R", "INSULINA N"),
-        ("GRUPO SANGUINEO A", "GRUPO SANGUINEO B"),
-        ("ANTIGENO DE SUPERFICIE HEPATITIS B", "ANTICUERPO DE SUPERFICIE HEPATITIS B"),
-        ("ESTREPTOCOCO GRUPO A", "ESTREPTOCOCO GRUPO B"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    ("LEVOTIROXINA 100 MCG TABLETA", "LEVOTIROXINA 100 MG TABLETA"),
+    ("LEVOTIROXINA 50 UG", "LEVOTIROXINA 50 MG"),
+    ("LEVOTIROXINA 100MCG TABLETA", "LEVOTIROXINA 100MG TABLETA"),
+    ("COMBO 5 MG 10 ML JARABE", "COMBO 10 MG 5 ML JARABE"),
+    ("CITALOPRAM20MG", "ESCITALOPRAM20MG"),
+    ("INSULINA GLARGINA -5 UNIDADES", "INSULINA GLARGINA 5 UNIDADES"),
+    ("PROTEINA EN ORINA >5 CRUCES", "PROTEINA EN ORINA <5 CRUCES"),
+    ("AMOXICILINA SIN CLAVULANICO", "AMOXICILINA CON CLAVULANICO"),
+    ("INSULINA R", "INSULINA N"),
+    ("GRUPO SANGUINEO A", "GRUPO SANGUINEO B"),
+    ("ANTIGENO DE SUPERFICIE HEPATITIS B", "ANTICUERPO DE SUPERFICIE HEPATITIS B"),
+    ("ESTREPTOCOCO GRUPO A", "ESTREPTOCOCO GRUPO B"),
+])  # fmt: skip
 def test_never_the_same_whatever_the_score(one: str, other: str) -> None:
     """Names that a pharmacist or a laboratory would refuse to take for one another."""
     assert pair_fuzzy([one], [other], 80) == [None]

@@ -41,17 +41,14 @@ def _entities(text: str, of: Terms | None = None) -> dict[str, set[str]]:
 # --- folding -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "folded"),
-    [
-        ("", ""), (" . ", ""), ("Crohn's disease", "crohn s disease"), ("X-ray", "x ray"), ("COVID-19", "covid 19"),
-        ("Neumonía, ¡NIÑO!", "neumonia nino"), ("HbA1c 6.5 %", "hba1c 6.5 %"), ("6,5", "6 5"), ("v1.2.3.", "v1.2.3"),
-        (".5 5. a.b 1.a", "5 5 a b 1 a"), ("1.\u03015", "1.5"), ("1 .5", "1 5"), ("m² ½", "m² ½"),
-        ("CO₂, B₁₂", "co2 b12"), ("10⁶", "10⁶"), ("10₂ ₂ ²₂", "10₂ ₂ ²₂"), ("pCO₂.5", "pco2.5"), ("é₂", "e2"),
-        ("Ⅳ ①", "ⅳ ①"), ("5 µg", "5 μg"), ("5 μg", "5 μg"), ("a₁\u0301₂", "a12"), ("ΑΣ", "ας"),
-        ("İ", "i"), ("ǅ", "ǆ"), ("Å ﬁ", "a ﬁ"), ("٣.٤", "٣.٤"), ("a_b", "a b"), ("e\u0301", "e"), ("\ud800x", "x"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "folded"), [
+    ("", ""), (" . ", ""), ("Crohn's disease", "crohn s disease"), ("X-ray", "x ray"), ("COVID-19", "covid 19"),
+    ("Neumonía, ¡NIÑO!", "neumonia nino"), ("HbA1c 6.5 %", "hba1c 6.5 %"), ("6,5", "6 5"), ("v1.2.3.", "v1.2.3"),
+    (".5 5. a.b 1.a", "5 5 a b 1 a"), ("1.\u03015", "1.5"), ("1 .5", "1 5"), ("m² ½", "m² ½"),
+    ("CO₂, B₁₂", "co2 b12"), ("10⁶", "10⁶"), ("10₂ ₂ ²₂", "10₂ ₂ ²₂"), ("pCO₂.5", "pco2.5"), ("é₂", "e2"),
+    ("Ⅳ ①", "ⅳ ①"), ("5 µg", "5 μg"), ("5 μg", "5 μg"), ("a₁\u0301₂", "a12"), ("ΑΣ", "ας"),
+    ("İ", "i"), ("ǅ", "ǆ"), ("Å ﬁ", "a ﬁ"), ("٣.٤", "٣.٤"), ("a_b", "a b"), ("e\u0301", "e"), ("\ud800x", "x"),
+])  # fmt: skip
 def test_fold(text: str, folded: str) -> None:
     """Letters, digits and % stay, in lower case and without marks; a dot stays between digits."""
     assert fold(text) == folded
@@ -534,16 +531,13 @@ def test_ambiguous_spellings_are_left_out(spelling: str) -> None:
     assert f"`{spelling}`" in (LEXICON.parents[4] / "docs" / "terms.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("diagnosis", "normalized"),
-    [
-        ("MI", "myocardial infarction"), (" mi. ", "myocardial infarction"), ("HF", "heart failure"),
-        ("IAM", "myocardial infarction"), ("ICC", "heart failure"), ("FA", "atrial fibrillation"),
-        ("TIA", "transient ischemic attack"), ("LES", "systemic lupus erythematosus"), ("M.I.", "m i"),
-        ("acute MI", "acute mi"), ("MI, HF", "mi hf"), ("mi tía", "mi tia"), ("", ""),
-        ("MI " * 200, "mi " * 199 + "mi"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("diagnosis", "normalized"), [
+    ("MI", "myocardial infarction"), (" mi. ", "myocardial infarction"), ("HF", "heart failure"),
+    ("IAM", "myocardial infarction"), ("ICC", "heart failure"), ("FA", "atrial fibrillation"),
+    ("TIA", "transient ischemic attack"), ("LES", "systemic lupus erythematosus"), ("M.I.", "m i"),
+    ("acute MI", "acute mi"), ("MI, HF", "mi hf"), ("mi tía", "mi tia"), ("", ""),
+    ("MI " * 200, "mi " * 199 + "mi"),
+])  # fmt: skip
 def test_abbreviations_of_whole_diagnoses(diagnosis: str, normalized: str) -> None:
     """An abbreviation stands for its long form only if it is the whole diagnosis, and never elsewhere."""
     assert built_in_terms().normalize_diagnosis(diagnosis) == normalized
@@ -584,20 +578,17 @@ def test_abbreviations_of_a_custom_lexicon() -> None:
 NUMBERED, BULLETED = "numbered lines", "bulleted lines"
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("1. Fever\n2. Cough", {NUMBERED}), ("1) a", {NUMBERED}), ("(2) a", {NUMBERED}), ("1.- a", {NUMBERED}),
-        ("So:\r\n  3.) a", {NUMBERED}), ("**1.** a", {NUMBERED}), ("### 12. a", {NUMBERED}),
-        ("x\u20281. a", {NUMBERED}),
-        ("- a\n- b", {BULLETED}), ("* a", {BULLETED}), ("• a", {BULLETED}), ("x\n\t– a", {BULLETED}),
-        ("+ a", {BULLETED}),
-        ("1. a\n- b\n2. c", {NUMBERED, BULLETED}),
-        ("", set()), ("38.5 °C", set()), ("1.5 mg", set()), ("120. a", set()), ("1.", set()), ("-", set()),
-        ("a 1. b", set()),
-        ("-5 mmol", set()), ("**bold** a", set()), ("1 a", set()), ("a - b", set()), ("90/60 mmHg", set()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "kinds"), [
+    ("1. Fever\n2. Cough", {NUMBERED}), ("1) a", {NUMBERED}), ("(2) a", {NUMBERED}), ("1.- a", {NUMBERED}),
+    ("So:\r\n  3.) a", {NUMBERED}), ("**1.** a", {NUMBERED}), ("### 12. a", {NUMBERED}),
+    ("x\u20281. a", {NUMBERED}),
+    ("- a\n- b", {BULLETED}), ("* a", {BULLETED}), ("• a", {BULLETED}), ("x\n\t– a", {BULLETED}),
+    ("+ a", {BULLETED}),
+    ("1. a\n- b\n2. c", {NUMBERED, BULLETED}),
+    ("", set()), ("38.5 °C", set()), ("1.5 mg", set()), ("120. a", set()), ("1.", set()), ("-", set()),
+    ("a 1. b", set()),
+    ("-5 mmol", set()), ("**bold** a", set()), ("1 a", set()), ("a - b", set()), ("90/60 mmHg", set()),
+])  # fmt: skip
 def test_line_kinds(text: str, kinds: set[str]) -> None:
     """Lines that start with a number or a bullet, each kind once; numbers and signs elsewhere are none."""
     assert line_kinds(text) == kinds
@@ -794,17 +785,14 @@ def test_fallacies_are_found() -> None:
 # --- lexicons of users ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("keys", "contract"),
-    [
-        ({"synonyms"}, "benchmark/lexicon"),
-        ({"about", "entities", "negations"}, "benchmark/lexicon"),
-        ({"about", "weights"}, "benchmark/weights"),
-        ({"about", "facts", "model_id", "overall_scores", "task_scores"}, "benchmark/report"),
-        ({"about", "title"}, None),
-        (set(), None),
-    ],
-)
+@pytest.mark.parametrize(("keys", "contract"), [
+    ({"synonyms"}, "benchmark/lexicon"),
+    ({"about", "entities", "negations"}, "benchmark/lexicon"),
+    ({"about", "weights"}, "benchmark/weights"),
+    ({"about", "facts", "model_id", "overall_scores", "task_scores"}, "benchmark/report"),
+    ({"about", "title"}, None),
+    (set(), None),
+])  # fmt: skip
 def test_recognition(keys: set[str], contract: str | None) -> None:
     """A lexicon needs no key, and is recognised where most keys are its own and no other contract is as near."""
     outline = Outline(frozenset(keys), {}, None, "object")
@@ -816,31 +804,22 @@ def test_recognition(keys: set[str], contract: str | None) -> None:
         assert recognition.of_outline(outline).contract_id == contract
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (
-            {"entities": {"diagnoses": ["Edema"], "symptoms": ["edéma"]}},
-            "'edema' is in two categories, 'entities.diagnoses' and 'entities.symptoms'",
-        ),
-        ({"synonyms": {"a": ["X-y"], "b": ["x y"]}}, "'x y' is a spelling of 'a' and of 'b' in 'synonyms'"),
-        (
-            {"synonyms": {"a": ["b"]}, "entities": {"labs": ["B"]}},
-            "'b' is a name in 'entities.labs', and a spelling of 'a' in",
-        ),
-        ({"synonyms": {"a": ["b"], "b": ["c"]}}, "'b' is a name in 'synonyms'"),
-        ({"entities": {"labs": ["—"]}}, "'—', in 'entities.labs', contains no letter or digit"),
-        ({"synonyms": {"": ["b"]}}, "'', in the names of 'synonyms', contains no letter or digit"),
-        ({"synonyms": {"B": ["c", "\x1b"]}}, r"'\\x1b', in the spellings of 'b' in 'synonyms', contains no"),
-        ({"fallacies": ["?!" * 99]}, r"'(\?!){20}', in 'fallacies', contains no letter or digit"),
-        ({"facts": {".": ["b"]}}, "'.', in the names of 'facts', contains no letter or digit"),
-        ({"facts": {"b": ["."]}}, "'.', in the facts of 'b' in 'facts', contains no letter or digit"),
-        (
-            {"synonyms": {"ache": ["fever", "asthma"]}},
-            "'ache', in 'synonyms', is now a name for terms of two categories",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("data", "message"), [
+    ({"entities": {"diagnoses": ["Edema"], "symptoms": ["edéma"]}},
+     "'edema' is in two categories, 'entities.diagnoses' and 'entities.symptoms'"),
+    ({"synonyms": {"a": ["X-y"], "b": ["x y"]}}, "'x y' is a spelling of 'a' and of 'b' in 'synonyms'"),
+    ({"synonyms": {"a": ["b"]}, "entities": {"labs": ["B"]}},
+     "'b' is a name in 'entities.labs', and a spelling of 'a' in"),
+    ({"synonyms": {"a": ["b"], "b": ["c"]}}, "'b' is a name in 'synonyms'"),
+    ({"entities": {"labs": ["—"]}}, "'—', in 'entities.labs', contains no letter or digit"),
+    ({"synonyms": {"": ["b"]}}, "'', in the names of 'synonyms', contains no letter or digit"),
+    ({"synonyms": {"B": ["c", "\x1b"]}}, r"'\\x1b', in the spellings of 'b' in 'synonyms', contains no"),
+    ({"fallacies": ["?!" * 99]}, r"'(\?!){20}', in 'fallacies', contains no letter or digit"),
+    ({"facts": {".": ["b"]}}, "'.', in the names of 'facts', contains no letter or digit"),
+    ({"facts": {"b": ["."]}}, "'.', in the facts of 'b' in 'facts', contains no letter or digit"),
+    ({"synonyms": {"ache": ["fever", "asthma"]}},
+     "'ache', in 'synonyms', is now a name for terms of two categories"),
+])  # fmt: skip
 def test_unsound(data: dict[str, Any], message: str) -> None:
     """Terms that contradict each other are refused, with a hint."""
     with pytest.raises(InvalidTerms, match=message) as caught:

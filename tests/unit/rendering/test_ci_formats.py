@@ -211,17 +211,14 @@ def test_csv_cells_are_not_formulas(start: str, tmp_path: Path) -> None:
     assert rows[0]["line"] == "1"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (" =1+1", " '=1+1"),
-        ("a;=1+1", "a;'=1+1"),
-        ("a; @x;b", "a; '@x;b"),
-        ("-", "'-"),
-        ("\t=1", "·=1"),
-        ("a\r=1", "a·=1"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    (" =1+1", " '=1+1"),
+    ("a;=1+1", "a;'=1+1"),
+    ("a; @x;b", "a; '@x;b"),
+    ("-", "'-"),
+    ("\t=1", "·=1"),
+    ("a\r=1", "a·=1"),
+])  # fmt: skip
 def test_csv_formulas_after_spaces_and_semicolons(text: str, expected: str) -> None:
     report = medcontract.validate(b'{"x": 1}', "lesions/model", name=text)
     assert _rows(_render(Validation.of((report,)), "csv"))[0]["file"] == expected

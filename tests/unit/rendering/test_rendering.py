@@ -176,19 +176,16 @@ def parquet() -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("form", "wanted"),
-    [
-        ("text", "sent.parquet, record 2: error MC105 'AK' must be at most 1\n"),
-        ("text", "sent.parquet, record 3: error MC202 the probabilities do not sum to 1 (column 'AK')\n"),
-        ("markdown", "| sent.parquet | record 2 | MC105 |"),
-        ("html", ", record 2"),
-        ("junit", "sent.parquet, record 2: error MC105 'AK' must be at most 1"),
-        ("github", "::record 2: 'AK' must be at most 1"),
-        ("gitlab", '"description": "MC105 record 2: \'AK\' must be at most 1'),
-        ("sarif", "record 2: 'AK' must be at most 1"),
-    ],
-)
+@pytest.mark.parametrize(("form", "wanted"), [
+    ("text", "sent.parquet, record 2: error MC105 'AK' must be at most 1\n"),
+    ("text", "sent.parquet, record 3: error MC202 the probabilities do not sum to 1 (column 'AK')\n"),
+    ("markdown", "| sent.parquet | record 2 | MC105 |"),
+    ("html", ", record 2"),
+    ("junit", "sent.parquet, record 2: error MC105 'AK' must be at most 1"),
+    ("github", "::record 2: 'AK' must be at most 1"),
+    ("gitlab", '"description": "MC105 record 2: \'AK\' must be at most 1'),
+    ("sarif", "record 2: 'AK' must be at most 1"),
+])  # fmt: skip
 def test_a_problem_in_a_file_without_lines_names_its_record(call: Call, parquet: Path, form: str, wanted: str) -> None:
     """In every format that people read: a row of a Parquet file cannot be found otherwise."""
     assert wanted in call("validate", str(parquet), "--format", form).out

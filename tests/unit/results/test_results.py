@@ -37,28 +37,20 @@ def _folder(track: str) -> str:
 
 Same = tuple[list[str], Callable[[], Result], str | None]
 SAME: dict[str, Same] = {
-    "validate": (
-        ["validate", _folder("triage"), "bad.jsonl"],
-        lambda: medcontract.validate_files([_folder("triage"), "bad.jsonl"]), "medcontract/validation",
-    ),
+    "validate": (["validate", _folder("triage"), "bad.jsonl"],
+        lambda: medcontract.validate_files([_folder("triage"), "bad.jsonl"]), "medcontract/validation"),
     "validate one": (["validate", "bad.jsonl"], lambda: medcontract.validate("bad.jsonl"), "medcontract/validation"),
-    "validate named": (
-        ["validate", "lesions/truth=bad.jsonl"],
-        lambda: medcontract.validate_files(["lesions/truth=bad.jsonl"]), "medcontract/validation",
-    ),
+    "validate named": (["validate", "lesions/truth=bad.jsonl"],
+        lambda: medcontract.validate_files(["lesions/truth=bad.jsonl"]), "medcontract/validation"),
     **{
         f"score {track}": (["score", _folder(track)], partial(_example, track), "medcontract/score")
         for track in TRACKS
     },
-    "score explained": (
-        ["score", _folder("extraction"), "--breakdown", "--parameter", "min_processed=0.9"],
+    "score explained": (["score", _folder("extraction"), "--breakdown", "--parameter", "min_processed=0.9"],
         lambda: medcontract.score(_folder("extraction"), breakdown=True, parameters={"min_processed": 0.9}),
-        "medcontract/score",
-    ),
-    "score for participants": (
-        ["score", _folder("lesions"), "--participant"],
-        lambda: medcontract.score(_folder("lesions"), participant=True), "medcontract/score",
-    ),
+        "medcontract/score"),
+    "score for participants": (["score", _folder("lesions"), "--participant"],
+        lambda: medcontract.score(_folder("lesions"), participant=True), "medcontract/score"),
     **{
         f"preflight {track}": (
             ["preflight", _folder(track)], partial(medcontract.preflight, _folder(track)),
@@ -81,22 +73,17 @@ SAME: dict[str, Same] = {
             weights={"diagnostics": 0.6, "communication": 0.4},
         ), "medcontract/leaderboard",
     ),
-    "compare": (
-        ["compare", "a.json", "a.json"], lambda: medcontract.compare("a.json", "a.json"), "medcontract/comparison",
-    ),
+    "compare": (["compare", "a.json", "a.json"], lambda: medcontract.compare("a.json", "a.json"),
+        "medcontract/comparison"),
     "explain": (["explain", "MC104", "203"], lambda: medcontract.explain("MC104", "203"), "medcontract/explanation"),
     "explain all": (["explain"], medcontract.explain, "medcontract/explanation"),
     "schema list": (["schema", "list"], medcontract.list_contracts, "medcontract/listing"),
-    "schema diff": (
-        ["schema", "diff", "lesions/truth", "lesions/cases"],
-        lambda: medcontract.diff_schemas("lesions/truth", "lesions/cases"), "medcontract/schema-diff",
-    ),
+    "schema diff": (["schema", "diff", "lesions/truth", "lesions/cases"],
+        lambda: medcontract.diff_schemas("lesions/truth", "lesions/cases"), "medcontract/schema-diff"),
     "protocol list": (["protocol", "list"], medcontract.list_protocols, "medcontract/protocols"),
-    "protocol show": (
-        ["protocol", "show", "lesions", "--parameter", "t_min_ms=12", "--parameter", "t_max_ms=80.5"],
+    "protocol show": (["protocol", "show", "lesions", "--parameter", "t_min_ms=12", "--parameter", "t_max_ms=80.5"],
         lambda: medcontract.get_protocol("lesions", parameters={"t_min_ms": 12, "t_max_ms": 80.5}),
-        "medcontract/protocol",
-    ),
+        "medcontract/protocol"),
     "normalize": (["normalize", "5 µg", "x 10⁶/ul"], lambda: medcontract.normalize("5 µg", "x 10⁶/ul"), None),
 }  # fmt: skip
 """By name: a command, the call that does the same, and the contract of what both give."""

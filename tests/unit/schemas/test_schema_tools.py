@@ -139,21 +139,18 @@ def test_draft07_is_no_change(contract: Contract[Any], record: bool) -> None:
     assert all(change.breaks == "none" for change in compare(one, other) + compare(other, one))
 
 
-@pytest.mark.parametrize(
-    ("schema", "accepted", "refused"),
-    [
-        ({"prefixItems": [{"type": "string"}], "items": False}, [["a"], []], [[1], ["a", "b"]]),
-        ({"dependentRequired": {"a": ["b"]}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
-        ({"dependentSchemas": {"a": {"minProperties": 2}}}, [{"a": 1, "b": 1}], [{"a": 1}]),
-        (
-            {"dependentSchemas": {"a": {"minProperties": 3}}, "dependentRequired": {"a": ["b"]}},
-            [{"a": 1, "b": 1, "c": 1}],
-            [{"a": 1, "b": 1}, {"a": 1, "c": 1, "d": 1}],
-        ),
-        ({"$ref": "#/$defs/A", "maxLength": 2, "$defs": {"A": {"type": "string"}}}, ["a"], [1, "abc"]),
-        ({"properties": {"$defs": {"const": {"$defs": 1}}}}, [{"$defs": {"$defs": 1}}], [{"$defs": {"$ref": 1}}]),
-    ],
-)
+@pytest.mark.parametrize(("schema", "accepted", "refused"), [
+    ({"prefixItems": [{"type": "string"}], "items": False}, [["a"], []], [[1], ["a", "b"]]),
+    ({"dependentRequired": {"a": ["b"]}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
+    ({"dependentSchemas": {"a": {"minProperties": 2}}}, [{"a": 1, "b": 1}], [{"a": 1}]),
+    (
+        {"dependentSchemas": {"a": {"minProperties": 3}}, "dependentRequired": {"a": ["b"]}},
+        [{"a": 1, "b": 1, "c": 1}],
+        [{"a": 1, "b": 1}, {"a": 1, "c": 1, "d": 1}],
+    ),
+    ({"$ref": "#/$defs/A", "maxLength": 2, "$defs": {"A": {"type": "string"}}}, ["a"], [1, "abc"]),
+    ({"properties": {"$defs": {"const": {"$defs": 1}}}}, [{"$defs": {"$defs": 1}}], [{"$defs": {"$ref": 1}}]),
+])  # fmt: skip
 def test_draft07_of_other_keywords(schema: Schema, accepted: list[Any], refused: list[Any]) -> None:
     """Contracts of users may have keywords that none of ours has."""
     old = to_draft07(schema)
@@ -660,42 +657,36 @@ def test_the_same_is_no_change(name: str) -> None:
         assert compare(schema, copy.deepcopy(schema)) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ({"enum": ["a"]}, {"enum": ["a", "Elective"]},
-         ("readers", "/properties/urgency/enum", "'urgency' now also accepts Elective")),
-        ({"enum": ["a", 1, "", None]}, {"enum": ["a"]},
-         ("writers", "/properties/urgency/enum", "'urgency' no longer accepts 1, \"\", null")),
-        (STRING, {"anyOf": [STRING, NULL]},
-         ("readers", "/properties/urgency/anyOf/1/type", "'urgency' may now also be null")),
-        ({"type": "number", "minimum": 0}, {"type": "number", "exclusiveMinimum": 1},
-         ("writers", "/properties/urgency/exclusiveMinimum",
-          "'urgency' must now be more than 1; before, it had to be at least 0")),
-        (STRING, {"type": "integer"}, ("both", "/properties/urgency/type",
-                                       "'urgency' must now be an integer; it was a string")),
-        ({**STRING, "minLength": 2}, STRING,
-         ("readers", "/properties/urgency/minLength", "'urgency' no longer has to have at least 2 characters")),
-        ({"items": STRING}, {"items": {"type": ["string", "null"]}},
-         ("readers", "/properties/urgency/items/type", "an item of 'urgency' may now also be null")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ({"enum": ["a"]}, {"enum": ["a", "Elective"]},
+     ("readers", "/properties/urgency/enum", "'urgency' now also accepts Elective")),
+    ({"enum": ["a", 1, "", None]}, {"enum": ["a"]},
+     ("writers", "/properties/urgency/enum", "'urgency' no longer accepts 1, \"\", null")),
+    (STRING, {"anyOf": [STRING, NULL]},
+     ("readers", "/properties/urgency/anyOf/1/type", "'urgency' may now also be null")),
+    ({"type": "number", "minimum": 0}, {"type": "number", "exclusiveMinimum": 1},
+     ("writers", "/properties/urgency/exclusiveMinimum",
+      "'urgency' must now be more than 1; before, it had to be at least 0")),
+    (STRING, {"type": "integer"}, ("both", "/properties/urgency/type",
+                                   "'urgency' must now be an integer; it was a string")),
+    ({**STRING, "minLength": 2}, STRING,
+     ("readers", "/properties/urgency/minLength", "'urgency' no longer has to have at least 2 characters")),
+    ({"items": STRING}, {"items": {"type": ["string", "null"]}},
+     ("readers", "/properties/urgency/items/type", "an item of 'urgency' may now also be null")),
+])  # fmt: skip
 def test_sentences(old: Schema, new: Schema, told: tuple[str, str, str]) -> None:
     """A change says whom it breaks, where, and what it is."""
     (change,) = compare(closed(urgency=old), closed(urgency=new))
     assert (change.breaks, change.pointer, change.message) == told
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "pointer"),
-    [
-        ({"$defs": {"A": STRING}, "items": {"$ref": "#/$defs/A"}},
-         {"$defs": {"A": {**STRING, "maxLength": 1}}, "items": {"$ref": "#/$defs/A"}}, "/$defs/A/maxLength"),
-        (closed(**{"a/b~c": STRING}), closed(), "/properties/a~1b~0c"),
-        (closed(), closed(**{"a/b~c": STRING}), "/properties/a~1b~0c"),
-        ({"allOf": [{"minimum": 1}, {"minimum": 2}]}, {"allOf": [{"minimum": 1}, {"minimum": 3}]}, "/allOf"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "pointer"), [
+    ({"$defs": {"A": STRING}, "items": {"$ref": "#/$defs/A"}},
+     {"$defs": {"A": {**STRING, "maxLength": 1}}, "items": {"$ref": "#/$defs/A"}}, "/$defs/A/maxLength"),
+    (closed(**{"a/b~c": STRING}), closed(), "/properties/a~1b~0c"),
+    (closed(), closed(**{"a/b~c": STRING}), "/properties/a~1b~0c"),
+    ({"allOf": [{"minimum": 1}, {"minimum": 2}]}, {"allOf": [{"minimum": 1}, {"minimum": 3}]}, "/allOf"),
+])  # fmt: skip
 def test_pointers(old: Schema, new: Schema, pointer: str) -> None:
     """A pointer leads to where the change is written, through references."""
     assert [change.pointer for change in compare(old, new)] == [pointer]
@@ -982,39 +973,36 @@ def test_diff_of_folders(run: Run) -> None:
     assert run("diff", "a", "b").code == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", "not JSON"),
-        (b"{", "not JSON"),
-        (b"\xff\xfe", "not JSON"),
-        (b'{"minimum": NaN}', "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b'{"minimum": 1' + b"0" * 5000 + b"}", "not JSON"),
-        (b"[]", "not a JSON Schema"),
-        (b'"x"', "not a JSON Schema"),
-        (b"null", "not a JSON Schema"),
-        (b'{"reports": []}', "not a JSON Schema"),
-        (b'{"$schema": "https://json-schema.org/draft/2020-12/schema", "reports": []}', "not a JSON Schema"),
-        (b'{"type": "objekt"}', "meta-schema"),
-        (b'{"properties": []}', "meta-schema"),
-        (b'{"pattern": "("}', "meta-schema"),
-        (b'{"pattern": "a{99999999999}"}', "meta-schema"),
-        (b'{"patternProperties": {"a{99999999999}": {}}}', "meta-schema"),
-        (b'{"$schema": [], "type": "object"}', "$schema"),
-        (b'{"$ref": "#/x", "x": {"properties": 5}}', "meta-schema"),
-        (b'{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"}', "draft"),
-        (b'{"$schema": "urn:medcontract:reports:truth:v1", "reports": []}', "draft"),
-        (b'{"$ref": "#/$defs/A", "type": "object"}', "cannot be resolved"),
-        (b'{"$ref": "#a", "$defs": {"A": {"$anchor": "a"}}}', "cannot be resolved"),
-        (b'{"$ref": "#/allOf/' + b"9" * 5000 + b'", "allOf": [{}]}', "cannot be resolved"),
-        (b'{"properties": {"default": {"$ref": "#a"}}, "$defs": {"A": {"$anchor": "a"}}}', "cannot be resolved"),
-        (b'{"properties": {"x-mine": {"$dynamicRef": "#a"}}}', "$dynamicRef"),
-        (b'{"items": {"$id": "https://example.org/a", "$ref": "#"}}', "$id"),
-        (b'{"items": {"$dynamicRef": "#a"}}', "$dynamicRef"),
-        (b'{"not":' * 300 + b"{}" + b"}" * 300, "too deep"),
-    ],
-)
+@pytest.mark.parametrize(("content", "told"), [
+    (b"", "not JSON"),
+    (b"{", "not JSON"),
+    (b"\xff\xfe", "not JSON"),
+    (b'{"minimum": NaN}', "not JSON"),
+    (b"[" * 100_000, "not JSON"),
+    (b'{"minimum": 1' + b"0" * 5000 + b"}", "not JSON"),
+    (b"[]", "not a JSON Schema"),
+    (b'"x"', "not a JSON Schema"),
+    (b"null", "not a JSON Schema"),
+    (b'{"reports": []}', "not a JSON Schema"),
+    (b'{"$schema": "https://json-schema.org/draft/2020-12/schema", "reports": []}', "not a JSON Schema"),
+    (b'{"type": "objekt"}', "meta-schema"),
+    (b'{"properties": []}', "meta-schema"),
+    (b'{"pattern": "("}', "meta-schema"),
+    (b'{"pattern": "a{99999999999}"}', "meta-schema"),
+    (b'{"patternProperties": {"a{99999999999}": {}}}', "meta-schema"),
+    (b'{"$schema": [], "type": "object"}', "$schema"),
+    (b'{"$ref": "#/x", "x": {"properties": 5}}', "meta-schema"),
+    (b'{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"}', "draft"),
+    (b'{"$schema": "urn:medcontract:reports:truth:v1", "reports": []}', "draft"),
+    (b'{"$ref": "#/$defs/A", "type": "object"}', "cannot be resolved"),
+    (b'{"$ref": "#a", "$defs": {"A": {"$anchor": "a"}}}', "cannot be resolved"),
+    (b'{"$ref": "#/allOf/' + b"9" * 5000 + b'", "allOf": [{}]}', "cannot be resolved"),
+    (b'{"properties": {"default": {"$ref": "#a"}}, "$defs": {"A": {"$anchor": "a"}}}', "cannot be resolved"),
+    (b'{"properties": {"x-mine": {"$dynamicRef": "#a"}}}', "$dynamicRef"),
+    (b'{"items": {"$id": "https://example.org/a", "$ref": "#"}}', "$id"),
+    (b'{"items": {"$dynamicRef": "#a"}}', "$dynamicRef"),
+    (b'{"not":' * 300 + b"{}" + b"}" * 300, "too deep"),
+])  # fmt: skip
 def test_diff_of_no_schema(run: Run, content: bytes, told: str) -> None:
     """What is no JSON Schema is a wrong call, on either side and in a folder."""
     Path("bad").mkdir()

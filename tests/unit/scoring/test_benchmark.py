@@ -21,23 +21,15 @@ CLINICAL, REASONING, DIAGNOSTIC = "clinical_accuracy", "reasoning_quality", "dia
 
 LEXICON: Record = {
     "replace": True,
-    "entities": {
-        "diagnoses": ["gout", "asthma", "stroke"],
-        "treatments": ["rest"],
-        "medications": ["salve", "drops"],
-        "symptoms": ["ache", "cough"],
-        "labs": ["urate"],
-    },
+    "entities": {"diagnoses": ["gout", "asthma", "stroke"], "treatments": ["rest"], "medications": ["salve", "drops"],
+        "symptoms": ["ache", "cough"], "labs": ["urate"]},
     "synonyms": {"gout": ["podagra", "gota"], "ache": ["dolor"]},
     "structure_markers": ["first", "second", "third", "fourth"],
     "evidence_markers": ["because", "due to", "study", "trial"],
     "fallacies": ["everyone knows", "never wrong", "trust me", "by magic"],
-    "facts": {
-        "gout": ["urate"],
-        "asthma": ["cough", "wheeze"],
-        "stroke": ["sudden", "weakness", "scan", "speech", "vision"],
-    },
-}
+    "facts": {"gout": ["urate"], "asthma": ["cough", "wheeze"],
+        "stroke": ["sudden", "weakness", "scan", "speech", "vision"]},
+}  # fmt: skip
 """A lexicon that one can keep in mind."""
 
 
@@ -70,11 +62,8 @@ def double(value: Fraction) -> float:
 
 GOLDEN_CLINICAL: dict[str, tuple[Record, Record, Fraction]] = {
     # common: gout 3, rest 2; either: gout 3, rest 2, salve and drops 4, ache and cough 2, urate 1
-    "all categories": (
-        {"answer": "gout: rest, salve; ache, urate"},
-        {"answer": "rest and drops against gout and cough"},
-        Fraction(5, 12),
-    ),
+    "all categories": ({"answer": "gout: rest, salve; ache, urate"},
+        {"answer": "rest and drops against gout and cough"}, Fraction(5, 12)),
     "diagnoses weigh 3": ({"answer": "gout"}, {"answer": "gout, ache"}, Fraction(3, 4)),
     "treatments weigh 2": ({"answer": "rest"}, {"answer": "rest, ache"}, Fraction(2, 3)),
     "medications weigh 2": ({"answer": "salve"}, {"answer": "salve, ache"}, Fraction(2, 3)),
@@ -85,25 +74,19 @@ GOLDEN_CLINICAL: dict[str, tuple[Record, Record, Fraction]] = {
     "spellings": ({"answer": "Podagra"}, {"answer": "GOTA"}, Fraction(1)),
     "negation is not understood": ({"answer": "gout"}, {"answer": "no gout"}, Fraction(1)),
     "whole words": ({"answer": "gout"}, {"answer": "gouty"}, Fraction(0)),
-    "given wins over the answer": (
-        {"answer": "gout", "entities": {"symptoms": ["Dolor!"]}}, {"answer": "ache"}, Fraction(1),
-    ),
-    "given and unknown": (
-        {"entities": {"labs": ["Ferritín", "urate"]}}, {"entities": {"labs": ["ferritin"]}}, Fraction(1, 2),
-    ),
+    "given wins over the answer": ({"answer": "gout", "entities": {"symptoms": ["Dolor!"]}}, {"answer": "ache"},
+        Fraction(1)),
+    "given and unknown": ({"entities": {"labs": ["Ferritín", "urate"]}}, {"entities": {"labs": ["ferritin"]}},
+        Fraction(1, 2)),
     # common: nothing; either: 3 as a diagnosis, 1 as a symptom
-    "given in another category": (
-        {"entities": {"diagnoses": ["ache"]}}, {"entities": {"symptoms": ["ache"]}}, Fraction(0),
-    ),
+    "given in another category": ({"entities": {"diagnoses": ["ache"]}}, {"entities": {"symptoms": ["ache"]}},
+        Fraction(0)),
     "an empty reference": ({"answer": "gout", "entities": {}}, {"answer": "gout"}, Fraction(0)),
     "an empty prediction": ({"answer": "gout"}, {"answer": "gout", "entities": {}}, Fraction(0)),
     "null is not given": ({"answer": "gout", "entities": None}, {"answer": "gout", "entities": None}, Fraction(1)),
-    "both empty, equal answers": (
-        {"answer": "gout", "entities": {}}, {"answer": "Podagra.", "entities": {"labs": []}}, Fraction(1),
-    ),
-    "both empty, other answers": (
-        {"answer": "gout", "entities": {}}, {"answer": "ache", "entities": {}}, Fraction(0),
-    ),
+    "both empty, equal answers": ({"answer": "gout", "entities": {}}, {"answer": "Podagra.", "entities": {"labs": []}},
+        Fraction(1)),
+    "both empty, other answers": ({"answer": "gout", "entities": {}}, {"answer": "ache", "entities": {}}, Fraction(0)),
     "both empty, no answers": ({"entities": {}}, {}, Fraction(1)),
     "no entity, equal": ({"answer": "So it is"}, {"answer": "so, it ÍS!"}, Fraction(1)),
     "no entity, not equal": ({"answer": "so it is"}, {"answer": "so it was"}, Fraction(0)),
@@ -148,17 +131,14 @@ def reasoning(scores: Scores, wanted: str, said: Any, **right: Any) -> float:
     return scores({"rationale": wanted, **right}, {"rationale": said})[REASONING]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said", "overlap"),
-    [
-        ("w x y z", "w x a", Fraction(4, 7)),  # 2 common; 2·2 / (4 + 3)
-        ("w w x", "w w w", Fraction(2, 3)),  # w twice; 2·2 / (3 + 3)
-        ("w x", "x w", Fraction(1)),  # order does not count
-        ("Wé, x.", "WE -- X", Fraction(1)),
-        ("podagra w", "gota x", Fraction(1, 2)),  # one name: 2·1 / (2 + 2)
-        ("w x", "y z", Fraction(0)),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "said", "overlap"), [
+    ("w x y z", "w x a", Fraction(4, 7)),  # 2 common; 2·2 / (4 + 3)
+    ("w w x", "w w w", Fraction(2, 3)),  # w twice; 2·2 / (3 + 3)
+    ("w x", "x w", Fraction(1)),  # order does not count
+    ("Wé, x.", "WE -- X", Fraction(1)),
+    ("podagra w", "gota x", Fraction(1, 2)),  # one name: 2·1 / (2 + 2)
+    ("w x", "y z", Fraction(0)),
+])  # fmt: skip
 def test_overlap(scores: Scores, wanted: str, said: str, overlap: Fraction) -> None:
     """0.40 of the F1 of both multisets of words; there is nothing else in these texts."""
     assert reasoning(scores, wanted, said) == double(Fraction(40, 100) * overlap)
@@ -248,36 +228,30 @@ def test_a_blank_rationale(scores: Scores, said: Record) -> None:
 # --- diagnostic_accuracy, and which metrics there are --------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("right", "said", "value"),
-    [
-        ("Gout", {"diagnosis": "gout."}, 1),
-        ("gout", {"diagnosis": "Podagra"}, 1),
-        ("Síndrome x", {"diagnosis": "sindrome  X"}, 1),
-        ("gout", {"diagnosis": "gout of the toe"}, 0),
-        ("gout", {"answer": "gout"}, 0),
-        ("gout", {"diagnosis": " "}, 0),
-        ("type 2.5", {"diagnosis": "type 2 5"}, 0),
-        ("5 %", {"diagnosis": "5"}, 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("right", "said", "value"), [
+    ("Gout", {"diagnosis": "gout."}, 1),
+    ("gout", {"diagnosis": "Podagra"}, 1),
+    ("Síndrome x", {"diagnosis": "sindrome  X"}, 1),
+    ("gout", {"diagnosis": "gout of the toe"}, 0),
+    ("gout", {"answer": "gout"}, 0),
+    ("gout", {"diagnosis": " "}, 0),
+    ("type 2.5", {"diagnosis": "type 2 5"}, 0),
+    ("5 %", {"diagnosis": "5"}, 0),
+])  # fmt: skip
 def test_diagnostic_accuracy(scores: Scores, right: str, said: Record, value: int) -> None:
     """Equal after normalization, or not."""
     assert scores({"diagnosis": right}, said) == {DIAGNOSTIC: value}
 
 
-@pytest.mark.parametrize(
-    ("right", "metrics"),
-    [
-        ({"answer": "gout"}, {CLINICAL}),
-        ({"entities": {}}, {CLINICAL}),
-        ({"answer": " ", "entities": {}}, {CLINICAL}),
-        ({"answer": " ", "rationale": "w"}, {REASONING}),
-        ({"rationale": "\t", "diagnosis": "gout"}, {DIAGNOSTIC}),
-        ({"answer": "a", "rationale": "w", "diagnosis": None}, {CLINICAL, REASONING}),
-        ({"answer": "a", "rationale": "w", "diagnosis": "gout"}, {CLINICAL, REASONING, DIAGNOSTIC}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("right", "metrics"), [
+    ({"answer": "gout"}, {CLINICAL}),
+    ({"entities": {}}, {CLINICAL}),
+    ({"answer": " ", "entities": {}}, {CLINICAL}),
+    ({"answer": " ", "rationale": "w"}, {REASONING}),
+    ({"rationale": "\t", "diagnosis": "gout"}, {DIAGNOSTIC}),
+    ({"answer": "a", "rationale": "w", "diagnosis": None}, {CLINICAL, REASONING}),
+    ({"answer": "a", "rationale": "w", "diagnosis": "gout"}, {CLINICAL, REASONING, DIAGNOSTIC}),
+])  # fmt: skip
 def test_which_metrics(scores: Scores, right: Record, metrics: set[str]) -> None:
     """Those whose side of the reference is there and not blank."""
     assert set(scores(right, {"answer": "x", "rationale": "y", "diagnosis": "z"})) == metrics

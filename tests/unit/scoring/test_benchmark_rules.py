@@ -118,19 +118,16 @@ def test_a_list_of_signs_has_no_structure(score: Call, tmp_path: Path) -> None:
 # --- abbreviations of whole diagnoses ------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("right", "said", "value"),
-    [
-        ("myocardial infarction", "MI", 1),
-        ("MI", "IAM", 1),
-        ("HF", "insuficiencia cardíaca", 1),
-        ("FA", "AF.", 1),
-        ("LES", "systemic lupus erythematosus", 1),
-        ("myocardial infarction", "acute MI", 0),
-        ("MI", "HF", 0),
-        ("mi tía", "my aunt", 0),
-    ],
-)
+@pytest.mark.parametrize(("right", "said", "value"), [
+    ("myocardial infarction", "MI", 1),
+    ("MI", "IAM", 1),
+    ("HF", "insuficiencia cardíaca", 1),
+    ("FA", "AF.", 1),
+    ("LES", "systemic lupus erythematosus", 1),
+    ("myocardial infarction", "acute MI", 0),
+    ("MI", "HF", 0),
+    ("mi tía", "my aunt", 0),
+])  # fmt: skip
 def test_abbreviations(scores: Scores, right: str, said: str, value: int) -> None:
     """An abbreviation that is the whole diagnosis stands for its long form."""
     assert scores({"diagnosis": right}, {"diagnosis": said}) == {DIAGNOSTIC: value}

@@ -198,16 +198,13 @@ def test_go(tmp_path: Path) -> None:
     assert "MC309" in [each.code for each in found.problems]
 
 
-@pytest.mark.parametrize(
-    ("changes", "measured", "words"),
-    [
-        ({0: {"parse_success": False}}, 4, "4 of 5 succeeded"),
-        ({2: {"restarted": True}}, 5, "restarted"),
-        ({4: {"code_version": "2"}}, 5, "code changed"),
-        ({1: {"valid_items": 0}}, 4, "4 of 5"),
-        ({3: {"exception": "x"}}, 4, "4 of 5"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "measured", "words"), [
+    ({0: {"parse_success": False}}, 4, "4 of 5 succeeded"),
+    ({2: {"restarted": True}}, 5, "restarted"),
+    ({4: {"code_version": "2"}}, 5, "code changed"),
+    ({1: {"valid_items": 0}}, 4, "4 of 5"),
+    ({3: {"exception": "x"}}, 4, "4 of 5"),
+])  # fmt: skip
 def test_reliability(tmp_path: Path, changes: dict[int, Record], measured: int, words: str) -> None:
     """Five runs, all succeed, no restart from the second on, one version of the code."""
     runs = [run(number, **changes.get(number, {})) for number in range(5)]
