@@ -152,15 +152,14 @@ class Measuring(NamedTuple):
             value = _call_custom(name, function, item, record.prediction, self.options.plugin_errors)
             if value is not None:
                 values[name] = value
-        given = record.scores or {} if self.take_given else {}
+        scores = record.scores or {}
+        given = scores if self.take_given else {}
         values.update(given)
-        ignored = bool(record.scores) and not self.take_given
-        return Mark(values, tuple(sorted(given)), self._parts(computed, given), ignored, rationale_of(side))
+        parts = self._parts(computed, given) if self.options.breakdown else None
+        return Mark(values, tuple(sorted(given)), parts, bool(scores) and not self.take_given, rationale_of(side))
 
-    def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> dict[str, Any] | None:
-        """The components of the metrics that were not given, if a breakdown was requested."""
-        if not self.options.breakdown:
-            return None
+    def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> dict[str, Any]:
+        """The components of the metrics that were not given."""
         show = self.options.values
         return {name: shown_parts(each.parts, show) for name, each in computed.items() if name not in given}
 
