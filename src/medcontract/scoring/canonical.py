@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cache
 from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -215,7 +217,7 @@ def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
     names = [b'"%b"' % field.encode() for field in fields]
     for name in names:
         if b"," + name in found:
-            lines = lines.replace(b",%b:null" % name, b"")
+            lines = b"".join(lines.split(b",%b:null" % name))  # faster than `replace`, which searches twice
     for name in names:
         if b"{" + name in found:
             lines = lines.replace(b"{%b:null," % name, b"{").replace(b"{%b:null}" % name, b"{}")
@@ -252,25 +254,36 @@ class ContentHash:
     def sha256(self) -> str:
         """Return the hash of all records. They are dropped, to save memory."""
         text, self._text = self._text, bytearray()
-        if self._sorted:
-            return hashlib.sha256(text).hexdigest()
         digest = hashlib.sha256()
-        lines = _dropped_lines(text)
-        lines.sort()
-        for at in range(0, len(lines), _MANY):
-            digest.update(b"\n".join(lines[at : at + _MANY]) + b"\n")
+        for part in (text,) if self._sorted else _sorted_lines(text):
+            digest.update(part)
         return digest.hexdigest()
 
 
-_MANY = 1 << 10
-_PIECE = 1 << 20
+_MANY, _PIECE = 1 << 10, 1 << 20
+_LONG, _START = 1000, 200
+"""From how many bytes on a line is long, and how many of them are compared first."""
 
 
-def _dropped_lines(text: bytearray) -> list[bytes]:
-    """The lines of a text, which is dropped piece by piece, to save memory."""
+def _sorted_lines(text: bytearray) -> Iterator[bytes]:
+    """The sorted lines of a text, many short ones at a time. The text may be dropped, to save memory."""
+    if text.find(b"\n") >= _LONG:
+        for _, places in groupby(sorted(_long_lines(text)), itemgetter(0)):
+            yield from sorted([bytes(text[at:end]) for _, at, end in places])
+        return
     lines: list[bytes] = []
     while text:
         at = text.rfind(b"\n", 0, max(len(text) - _PIECE, 0)) + 1
         lines += bytes(text[at:]).splitlines()
         del text[at:]
-    return lines
+    lines.sort()
+    for at in range(0, len(lines), _MANY):
+        yield b"\n".join(lines[at : at + _MANY]) + b"\n"
+
+
+def _long_lines(text: bytearray) -> Iterator[tuple[bytes, int, int]]:
+    """The start of each line, and its place: a copy of all lines would take as much memory as the text."""
+    at = 0
+    while end := text.find(b"\n", at) + 1:
+        yield bytes(text[at : min(at + _START, end)]), at, end
+        at = end
