@@ -24,9 +24,16 @@ class Phrases:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._phrases = [spaced(phrase) for phrase in values]
-        self._by_phrase = dict(zip(self._phrases, values.values(), strict=True))
-        self._replacements = [None if phrase == value else spaced(value).encode() for phrase, value in values.items()]
+        self._values = values
+
+    @cached_property
+    def _value_of(self) -> Callable[[str], str]:
+        return dict(zip(self._phrases, self._values.values(), strict=True)).__getitem__
+
+    @cached_property
+    def _replacements(self) -> list[bytes | None]:
         """The values as UTF-8, except those of phrases that are their own value."""
+        return [None if phrase == value else spaced(value).encode() for phrase, value in self._values.items()]
 
     @cached_property
     def _automaton(self) -> Any:
@@ -57,7 +64,7 @@ class Phrases:
             found = self._automaton.find_matches_as_strings(text)
         except UnicodeEncodeError:  # lone surrogates: the text is not normalized
             found = self._automaton.find_matches_as_strings(text.encode(errors="replace").decode())
-        values = frozenset(map(self._by_phrase.__getitem__, found))
+        values = frozenset(map(self._value_of, found))
         return values - {""} if "" in values else values
 
     def replace(self, text: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cache
 from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -191,6 +193,10 @@ def _without_null(value: Any) -> Any:
     return [_without_null(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+_FEW = 64
+"""Records whose text stays in the cache of the CPU while it is changed."""
+
+
 def record_lines(records: Sequence[Any]) -> bytes:
     """The canonical texts of records, one per line. Faster than one by one if they are of the same simple type."""
     kinds = set(map(type, records))
@@ -198,8 +204,10 @@ def record_lines(records: Sequence[Any]) -> bytes:
     fields = _nested_fields(kind) if kind else None
     if fields is None:
         return b"".join([record_text(record) + b"\n" for record in records])
-    lines = _encoder.encode_lines(records)
-    return lines if _omits_null(kind) else _without_null_fields(lines, fields)
+    if _omits_null(kind):
+        return _encoder.encode_lines(records)
+    few = [records[at : at + _FEW] for at in range(0, len(records), _FEW)]
+    return b"".join([_without_null_fields(_encoder.encode_lines(each), fields) for each in few])
 
 
 def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
@@ -209,7 +217,7 @@ def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
     names = [b'"%b"' % field.encode() for field in fields]
     for name in names:
         if b"," + name in found:
-            lines = lines.replace(b",%b:null" % name, b"")
+            lines = b"".join(lines.split(b",%b:null" % name))  # faster than `replace`, which searches twice
     for name in names:
         if b"{" + name in found:
             lines = lines.replace(b"{%b:null," % name, b"{").replace(b"{%b:null}" % name, b"{}")
@@ -220,17 +228,20 @@ class ContentHash:
     """An order-independent hash of records: each on one line, with lines sorted by their bytes."""
 
     def __init__(self) -> None:
-        self._texts: list[bytes] = []
-        """Each consists of many lines, which takes far less memory than one object per line."""
+        self._text = bytearray()
+        """All lines: the system gets the memory of one large object back, unlike that of many small ones."""
         self._sorted = True
         """The lines are already sorted."""
         self._last = b""
         """The last line, while lines are sorted."""
 
-    def copy(self) -> ContentHash:
-        other = ContentHash()
-        vars(other).update(vars(self), _texts=list(self._texts))
-        return other
+    def state(self) -> tuple[int, bool, bytes]:
+        """Return what `restore` needs to drop the records that are added later."""
+        return len(self._text), self._sorted, self._last
+
+    def restore(self, state: tuple[int, bool, bytes]) -> None:
+        length, self._sorted, self._last = state
+        del self._text[length:]
 
     def add(self, records: Sequence[Any]) -> None:
         text = record_lines(records)
@@ -238,25 +249,41 @@ class ContentHash:
             lines = [self._last, *BytesIO(text).readlines()]  # much faster than to split
             self._sorted = lines == sorted(lines)
             self._last = lines[-1]
-        self._texts.append(text)
+        self._text += text
 
     def sha256(self) -> str:
         """Return the hash of all records. They are dropped, to save memory."""
-        texts, self._texts = self._texts, []
+        text, self._text = self._text, bytearray()
         digest = hashlib.sha256()
-        for text in texts if self._sorted else _sorted_lines(texts):
-            digest.update(text)
+        for part in (text,) if self._sorted else _sorted_lines(text):
+            digest.update(part)
         return digest.hexdigest()
 
 
-_MANY = 1 << 10
+_MANY, _PIECE = 1 << 10, 1 << 20
+_LONG, _START = 1000, 200
+"""From how many bytes on a line is long, and how many of them are compared first."""
 
 
-def _sorted_lines(texts: list[bytes]) -> Iterator[bytes]:
-    """The lines of all texts, sorted, many at a time. The texts are dropped, to save memory."""
+def _sorted_lines(text: bytearray) -> Iterator[bytes]:
+    """The sorted lines of a text, many short ones at a time. The text may be dropped, to save memory."""
+    if text.find(b"\n") >= _LONG:
+        for _, places in groupby(sorted(_long_lines(text)), itemgetter(0)):
+            yield from sorted([bytes(text[at:end]) for _, at, end in places])
+        return
     lines: list[bytes] = []
-    while texts:
-        lines += texts.pop().splitlines()
+    while text:
+        at = text.rfind(b"\n", 0, max(len(text) - _PIECE, 0)) + 1
+        lines += bytes(text[at:]).splitlines()
+        del text[at:]
     lines.sort()
     for at in range(0, len(lines), _MANY):
         yield b"\n".join(lines[at : at + _MANY]) + b"\n"
+
+
+def _long_lines(text: bytearray) -> Iterator[tuple[bytes, int, int]]:
+    """The start of each line, and its place: a copy of all lines would take as much memory as the text."""
+    at = 0
+    while end := text.find(b"\n", at) + 1:
+        yield bytes(text[at : min(at + _START, end)]), at, end
+        at = end

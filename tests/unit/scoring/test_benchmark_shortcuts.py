@@ -50,7 +50,7 @@ PAIR = pair()
 @property_settings(200)
 @given(st.lists(st.tuples(answers(), answers(), st.sampled_from([None, {"safety": 0.5}])), max_size=12))
 def test_records_in_blocks(found: list[Any]) -> None:
-    """Records that are measured together have the marks that they have on their own."""
+    """Records that are measured together, or again, have the marks that they have on their own."""
     items = [PAIR.item(SimpleNamespace(task_id="T", sample_id="S", reference=right)) for right, _, _ in found]
     for item in items[::5]:
         item.said = None
@@ -60,7 +60,8 @@ def test_records_in_blocks(found: list[Any]) -> None:
     assert PAIR.measure_all
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samples, "_BLOCK", 4)
-        assert list(PAIR.measure_all(iter(items), records)) == wanted
+        for _ in range(2):  # the second time, the normalized references are known
+            assert list(PAIR.measure_all(iter(items), records)) == wanted
 
 
 counts = st.tuples(st.integers(0, 9), st.integers(1, 9))

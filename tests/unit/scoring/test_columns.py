@@ -114,13 +114,27 @@ def test_the_content_hash_is_that_of_sorted_canonical_lines(blocks: list[list[Ro
     lines = []
     for rows in blocks:
         content.add(rows)
-        assert record_lines(rows) == b"".join(record_text(row) + b"\n" for row in rows)
+        assert record_lines(rows * 65) == b"".join(record_text(row) + b"\n" for row in rows) * 65
         for row in rows:
             fields = {"error": row.error, "id": row.id, "label": row.label}
             there = {name: value for name, value in fields.items() if value is not None}
             lines.append(json.dumps(there, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
-    copied = content.copy()
-    assert content.sha256() == copied.sha256() == hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+    state = content.state()
+    content.add([Row(id="dropped"), Row(id="")])
+    content.restore(state)
+    assert content.sha256() == hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+@property_settings(100)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 1300), _TEXTS), max_size=8))
+def test_the_content_hash_of_long_lines(parts: list[tuple[str, int, str]]) -> None:
+    """Long lines, many of which have the same start, among short ones."""
+    rows = [Row(id=char * times + text) for char, times, text in parts]
+    content = ContentHash()
+    for row in rows:
+        content.add([row])
+    lines = sorted(record_text(row) + b"\n" for row in rows)
+    assert content.sha256() == hashlib.sha256(b"".join(lines)).hexdigest()
 
 
 class Inner(Struct):

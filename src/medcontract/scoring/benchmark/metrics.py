@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import repeat
 from math import lcm
 from typing import Any, NamedTuple
@@ -104,29 +104,28 @@ def normalized_sides(terms: Terms, settings: Settings, said: Sequence[Any], mark
     names = [_names(terms, *each) for each in zip(said, answers, strict=True)]
     rationales = [_normalized(terms.normalize_spaced, each.rationale) for each in said]
     found = [_markers(terms, *each) for each in zip(said, rationales, strict=True)] if markers else repeat(NOTHING)
-    return map(partial(_side, terms, settings), said, answers, names, rationales, found)
+    only_names = terms.facts_are_about_names and not settings.compare_answers
+    return map(partial(_side, terms, only_names), said, answers, names, rationales, found)
 
 
 def _side(
     terms: Terms,
-    settings: Settings,
+    only_names: bool,
     said: Any,
     folded: str | None,
     names: Collection[str],
     rationale: str | None,
     markers: Found,
 ) -> Side:
-    """`folded` is the answer, and `names` are those in it."""
+    """`folded` is the answer, and `names` are those in it: often `only_names` are compared."""
     given = _given(terms, said.entities) if said.entities is not None else None
-    answer, bare_answer = "", None
-    if folded is not None:
-        only_names = terms.facts_are_about_names and not settings.compare_answers
-        if not only_names or terms.entity_names.isdisjoint(names):
-            answer = terms.normalize_folded(folded)
-        bare_answer = bare_signs(said.answer, folded)
+    answer = ""
+    if folded and not (only_names and not terms.entity_names.isdisjoint(names)):
+        answer = terms.normalize_folded(folded)
     diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
-    bare_diagnosis = bare_signs(said.diagnosis, diagnosis)
-    bare = _NO_SIGNS if bare_answer is bare_diagnosis is None else (bare_answer, bare_diagnosis)
+    bare: tuple[str | None, str | None] = _NO_SIGNS
+    if folded == "" or diagnosis == "":
+        bare = bare_signs(said.answer, folded), bare_signs(said.diagnosis, diagnosis)
     return Side(answer, rationale, diagnosis, tuple(names), given, bare, markers)
 
 
@@ -154,6 +153,10 @@ def _normalized(normalize: Callable[[str], str], text: str | None) -> str | None
     return normalize(text) if text is not None and text.strip(BLANKS) else None
 
 
+_fraction = lru_cache(maxsize=1 << 14)(Fraction)
+"""Many samples have the same values: one object for them is faster to get, and takes less memory."""
+
+
 class Measured(NamedTuple):
     """The value of a metric."""
 
@@ -173,7 +176,7 @@ def clinical_accuracy(terms: Terms, settings: Settings, reference: Side, predict
     else:
         common, either, some = _by_category(terms, settings, reference, prediction)
     if some:
-        value = Fraction(common, either) if either else ZERO
+        value = _fraction(common, either) if either else ZERO
         return Measured(value, lambda: {"entities": _compared_entities(terms, reference, prediction)})
     equal = _equal_answers(reference, prediction)
     return Measured(ONE if equal else ZERO, lambda: {"entities": {}, "answers_equal": equal})
@@ -301,7 +304,7 @@ def _weighted(settings: Settings, shares: Iterable[_Share], penalty: Fraction) -
         common *= penalty.denominator
     if numerator <= 0:
         return ZERO
-    return Fraction(numerator, common) if numerator < common else ONE
+    return _fraction(numerator, common) if numerator < common else ONE
 
 
 def _overlap(one: Sequence[str], other: Sequence[str], unused: dict[str, int]) -> _Share:

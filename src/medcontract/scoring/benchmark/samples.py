@@ -26,7 +26,6 @@ from medcontract.scoring.benchmark.metrics import (
     required_metrics,
 )
 from medcontract.scoring.benchmark.stuffing import Rationale, rationale_of
-from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.marks import REPEATED, Unscored
@@ -53,12 +52,14 @@ class Item(Struct, gc=False):
     requires: tuple[str, ...]
     """The metrics that its reference requires."""
     said: Any
-    """The reference as read, until it is normalized or as long as custom metrics need it.
+    """The reference as read, until the normalized one is kept or as long as custom metrics need it.
 
     None for a sample with an invalid or repeated record.
     """
     side: Side | None = None
-    """The normalized reference. It is created for the first record of the sample, in the process that measures it."""
+    """The normalized reference, once it is needed again."""
+    used: bool = False
+    """Whether a record of the sample was measured."""
 
 
 class Mark(NamedTuple):
@@ -120,38 +121,45 @@ class Measuring(NamedTuple):
         for start in range(0, len(records), _BLOCK):
             block = records[start : start + _BLOCK]
             expected = list(islice(items, len(block)))
-            self._normalize(expected)
+            wanted = self._normalized(expected)
             said = [record.prediction for record in block]
             sides = normalized_sides(self.terms, self.settings, said, markers=True)
-            yield from map(self._mark, expected, block, sides)
+            yield from map(self._mark, expected, wanted, block, sides)
 
-    def _normalize(self, items: Iterable[Item]) -> None:
-        """Normalize the references that were not normalized yet."""
-        new = [(item, said) for item in items if item.side is None and (said := item.said) is not None]
-        sides = normalized_sides(self.terms, self.settings, [said for _, said in new], markers=False)
-        for (item, said), side in zip(new, sides, strict=True):
-            item.side = side  # first, so that another thread finds one or the other
-            item.said = said if self.custom else None
+    def _normalized(self, items: Sequence[Item]) -> list[Side | None]:
+        """The normalized references. They are kept from the second time on: a single submission needs each once.
 
-    def _mark(self, item: Item, record: Any, side: Side) -> Mark | Unscored:
+        A ranking, which ignores given metrics, keeps them at once.
+        """
+        known = [item.side for item in items]
+        new = [(at, item, item.said) for at, item in enumerate(items) if known[at] is None and item.said is not None]
+        sides = normalized_sides(self.terms, self.settings, [said for _, _, said in new], markers=False)
+        for (at, item, said), side in zip(new, sides, strict=True):
+            known[at] = side
+            if item.used or not self.take_given:
+                item.side = side  # first, so that another thread finds one or the other
+                item.said = said if self.custom else None
+            item.used = True
+        return known
+
+    def _mark(self, item: Item, wanted: Side | None, record: Any, side: Side) -> Mark | Unscored:
         """Computed metrics, then custom ones, then those given in the record: the later takes precedence."""
-        if item.side is None:  # there is another record of this sample
+        if wanted is None:  # there is another record of this sample
             return REPEATED
-        computed = measured(self.terms, self.settings, item.requires, item.side, side)
+        computed = measured(self.terms, self.settings, item.requires, wanted, side)
         values: dict[str, Value] = {name: each.value for name, each in computed.items()}
         for name, function in self.custom.items():
             value = _call_custom(name, function, item, record.prediction, self.options.plugin_errors)
             if value is not None:
                 values[name] = value
-        given = record.scores or {} if self.take_given else {}
+        scores = record.scores or {}
+        given = scores if self.take_given else {}
         values.update(given)
-        ignored = bool(record.scores) and not self.take_given
-        return Mark(values, tuple(sorted(given)), self._parts(computed, given), ignored, rationale_of(side))
+        parts = self._parts(computed, given) if self.options.breakdown else None
+        return Mark(values, tuple(sorted(given)), parts, bool(scores) and not self.take_given, rationale_of(side))
 
-    def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> dict[str, Any] | None:
-        """The components of the metrics that were not given, if a breakdown was requested."""
-        if not self.options.breakdown:
-            return None
+    def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> dict[str, Any]:
+        """The components of the metrics that were not given."""
         show = self.options.values
         return {name: shown_parts(each.parts, show) for name, each in computed.items() if name not in given}
 
@@ -205,15 +213,16 @@ class OwnTruth(Expected[Item]):
 
     def __init__(self, item: partial[Item]) -> None:
         super().__init__(KEY, item)
-        self._before: tuple[list[Any], list[Item], ContentHash] = [], [], self._content
+        self._before: tuple[list[Any], list[Item], Any] = [], [], self._content.state()
 
     def begin(self) -> None:
         """Save the state: a file that cannot be read completely has no records."""
-        self._before = list(self.keys), list(self.items), self._content.copy()
+        self._before = list(self.keys), list(self.items), self._content.state()
 
     def end(self, complete: bool) -> None:
         if not complete:
-            self.keys, self.items, self._content = self._before
+            self.keys, self.items, content = self._before
+            self._content.restore(content)
             self._index = {}
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
