@@ -28,17 +28,14 @@ class Recipe(Struct, frozen=True):
     """What another process needs to make the scorer, and with it the functions of a pair."""
 
     track: str
-    contracts: tuple[str, ...]
+    contracts: tuple[str, str]
+    """Those of the truth and of the submission."""
     protocol: Protocol
     options: ScoringOptions
-    pair: int
 
     @classmethod
-    def of(cls, track: Track, scorer: Scorer, truth: str) -> Recipe:
-        pair = next(each for each in scorer.pairs if each.truth == truth)
-        contracts = (pair.truth, pair.submission)
-        number = [each.truth for each in track.pairs(contracts)].index(truth)
-        return cls(track.id, contracts, scorer.protocol, scorer.options, number)
+    def of(cls, track: Track, scorer: Scorer, pair: Pair[Any, Any]) -> Recipe:
+        return cls(track.id, (pair.truth, pair.submission), scorer.protocol, scorer.options)
 
     def check(self) -> None:
         """Raises `PicklingError` if another process cannot know the track."""
@@ -46,7 +43,8 @@ class Recipe(Struct, frozen=True):
             raise pickle.PicklingError(f"the track {self.track} was registered by a call")
 
     def find_pair(self) -> Pair[Any, Any]:
-        return tracks.track(self.track).scorer(self.protocol, self.options, self.contracts).pairs[self.pair]
+        scorer = tracks.track(self.track).scorer(self.protocol, self.options, self.contracts)
+        return next(pair for pair in scorer.pairs if (pair.truth, pair.submission) == self.contracts)
 
 
 def _without_headers(others: dict[str, OtherFile]) -> dict[str, OtherFile]:
@@ -58,7 +56,7 @@ class PairingSinks:
     """For the records of a submission, which are paired with a truth that was read before."""
 
     def __init__(self, track: Track, scorer: Scorer, pairing: Pairing[Any, Any]) -> None:
-        self._recipe = Recipe.of(track, scorer, pairing.pair.truth)
+        self._recipe = Recipe.of(track, scorer, pairing.pair)
         self._pairing = pairing.fresh()
 
     def __getstate__(self) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
@@ -10,9 +10,8 @@ from msgspec import Struct
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.comparison import Comparison
-from medcontract.scoring.pairing import Pair
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.scorer import NO_OPTIONS, Scorer, ScoringOptions, Tally
+from medcontract.scoring.scorer import Scorer, ScoringOptions, Tally
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -226,7 +225,3 @@ class Track:
         """The result without figures by class, case or document."""
         coarse = {figure.name for figure in self.figures if figure.by == "submission"}
         return {name: value for name, value in result.items() if name in coarse}
-
-    def pairs(self, contracts: Collection[str]) -> tuple[Pair[Any, Any], ...]:
-        """The pairs for files of these contracts, under the default protocol. Raises `CallError`."""
-        return self.scorer(self.protocol, NO_OPTIONS, contracts).pairs
