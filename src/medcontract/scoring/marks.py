@@ -33,16 +33,15 @@ class Marks:
         self._numbers: range | array[int] = range(0)
         self._marks: list[Any] | bytearray = bytearray()
         self._unscored: dict[int, Unscored] = {}
-        self._seen: bytearray | None = None
-        """Whether each item has a mark, if that was asked: not while the indexes are a range."""
-        self._distinct: int | None = 0
-        """The number of different items with a mark; None if it has to be counted."""
+        self._seen = bytearray(1)
+        """Whether each item has a mark, of the first records; the last byte is for all that are not expected."""
+        self._looked_at = 0
+        """The number of these records: none while the indexes are a range."""
         self._repeated: set[int] = set()
 
     def copy(self) -> Marks:
         other = Marks()
         other._numbers, other._marks, other._unscored = self._numbers[:], self._marks[:], dict(self._unscored)
-        other._distinct = None
         return other
 
     def add(self, numbers: Sequence[int], marks: Iterable[Any]) -> None:
@@ -60,7 +59,6 @@ class Marks:
         if len(marks) != len(numbers):
             raise ValueError("expected one mark for each item")
         self._marks.extend(marks)
-        self._distinct = None
         known = self._numbers
         if isinstance(known, range):
             if isinstance(numbers, range) and (not known or known.stop == numbers.start):
@@ -68,8 +66,6 @@ class Marks:
                 return
             self._numbers = array("i", known)
         self._numbers.extend(numbers)  # type: ignore[union-attr]  # an array
-        if self._seen is not None:
-            _see(self._seen, numbers)
 
     def note(self, number: int, why: Unscored) -> None:
         """Note that an item is not processed, whatever its mark is."""
@@ -89,10 +85,23 @@ class Marks:
     def _is_marked(self, number: int) -> bool:
         if isinstance(self._numbers, range):
             return number in self._numbers
-        if self._seen is None:
-            self._seen = bytearray(1)
-            _see(self._seen, self._numbers)
+        self._look_through()
         return number < len(self._seen) - 1 and bool(self._seen[number])
+
+    def _look_through(self) -> None:
+        """Find out which items have marks, and which have several, from the records that were added meanwhile."""
+        if self._looked_at == len(self._numbers):
+            return
+        numbers, seen = self._numbers[self._looked_at :], self._seen
+        seen[-1:] = bytes(max(max(numbers, default=0) + 3 - len(seen), 1))
+        for number in numbers:
+            if seen[number]:
+                self._repeated.add(number)
+            else:
+                seen[number] = 1
+        self._repeated.discard(NOT_EXPECTED)
+        self._unscored |= dict.fromkeys(self._repeated, REPEATED)
+        self._looked_at += len(numbers)
 
     def repeated(self) -> set[int]:
         """Return the items that have several marks."""
@@ -100,25 +109,11 @@ class Marks:
         return self._repeated
 
     def _count(self) -> int:
-        """Return the number of different items with a mark, and find out which are repeated."""
-        if self._distinct is not None:
-            return self._distinct
-        self._repeated = set()
-        numbers = self._numbers
-        if isinstance(numbers, range):
-            self._distinct = len(numbers)
-            return self._distinct
-        self._is_marked(0)  # so that `_seen` is there
-        self._distinct = sum((self._seen or b"0")[:-1])
-        if self._distinct < len(numbers) - numbers.count(NOT_EXPECTED):
-            seen = bytearray(max(numbers) + 2)
-            for number in numbers:
-                if seen[number]:
-                    self._repeated.add(number)
-                seen[number] = 1
-            self._repeated.discard(NOT_EXPECTED)
-            self._unscored |= dict.fromkeys(self._repeated, REPEATED)
-        return self._distinct
+        """Return the number of different items with a mark, after noting which are repeated."""
+        if isinstance(self._numbers, range):
+            return len(self._numbers)
+        self._look_through()
+        return len(self._seen) - 1 - self._seen.count(0, 0, -1)
 
     @property
     def unscored(self) -> dict[int, Unscored]:
@@ -156,7 +151,7 @@ class Marks:
         found = bytearray(items)
         if self._count() and isinstance(self._numbers, range):
             found[self._numbers.start : self._numbers.stop] = b"\1" * len(self._numbers)
-        elif self._seen:
+        elif self._numbers:
             found[: len(self._seen) - 1] = self._seen[:-1]
         for number in self._unscored:
             found[number] = 1
@@ -223,10 +218,3 @@ class Marks:
         other.add([number for number, _ in scored], [mark(each) for _, each in scored])
         other._unscored = dict(self._unscored)
         return other
-
-
-def _see(seen: bytearray, numbers: Sequence[int]) -> None:
-    """Note that items have a mark. The last byte is for all that are not expected."""
-    seen[-1:] = bytes(max(max(numbers, default=0) + 3 - len(seen), 1))
-    for number in numbers:
-        seen[number] = 1
