@@ -81,6 +81,27 @@ def test_a_challenge(tmp_path: Path) -> None:
     assert challenge.leaderboard(tmp_path / "truth.csv", *sent, client=Cluster()).to_json() == alone.to_json()
 
 
+class _Lossy(Cluster):
+    """A cluster whose worker ends while it gets the truth, once."""
+
+    lost = False
+
+    def scatter(self, value: Any, **how: Any) -> Task:
+        if not self.lost:
+            self.lost = True
+            raise OSError
+        return super().scatter(value, **how)
+
+
+def test_a_worker_that_ends_while_it_gets_the_truth(tmp_path: Path) -> None:
+    """Another one gets it."""
+    truth, teams = contest(tmp_path, "lesions")
+    cluster = _Lossy()
+    alone = medcontract.leaderboard(truth, *teams, jobs=1)
+    assert medcontract.leaderboard(truth, *teams, client=cluster).to_json() == alone.to_json()
+    assert cluster.lost
+
+
 class _Endless(Task):
     def result(self, timeout: float) -> Any:
         raise TimeoutError
