@@ -288,9 +288,7 @@ def test_a_scheduler_that_is_killed(command: str, arena: Arena, tmp_path: Path) 
         process.kill()
         ran = arena.finish(halted.running)
     assert (ran.code, ran.out) == (2, "")
-    if "cannot write" not in ran.err:  # that is said if the plugin is just being removed from the workers
-        assert ran.err == "medcontract: the connection to the Dask scheduler was lost\n  hint: is it still running?\n"
-    assert ran.err.count("medcontract: ") == 1
+    assert ran.err == "medcontract: the connection to the Dask scheduler was lost\n  hint: is it still running?\n"
 
 
 @pytest.mark.slow

@@ -233,6 +233,8 @@ def _lines_decoder(spec: _ObjectSpec) -> DecodeLines:
         "        return None",
         "    outline = text.translate(None, NOT_IN_OUTLINE)",
         "    borders = outline.replace(b':', b'')",
+        "    if not text.endswith(b'}\\n'):",
+        "        return None",
         "    if borders != b'{}\\n' * len(rows) and not one_object_per_line(text, len(rows)):",
         "        return None",
         f"    keys = {spec.needed} * len(rows)",

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -210,8 +210,9 @@ def _loaded_plugins(client: Client, environment: Environment) -> Iterator[None]:
             client.register_plugin(Loading())
         yield
     finally:
-        if client.status == "running":
-            client.unregister_worker_plugin(Loading.name)
+        with suppress(OSError, TimeoutError, CancelledError):  # the scheduler may be lost
+            if client.status == "running":
+                client.unregister_worker_plugin(Loading.name)
 
 
 def check_client(client: object) -> None:
@@ -274,7 +275,8 @@ def _silence() -> None:
 
     Some of its modules have a level of their own, which that of the package does not change.
     """
-    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    for name in (*names, "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 

@@ -177,7 +177,8 @@ def _pairs(value: Mapping[str, Any]) -> Shape | None:
         for form in entry.forms if entry.list_key and not entry.open else ():
             for first, second in permutations(sorted(form)) if len(form) == 2 else ():
                 lines = msgspec.json.Encoder().encode_lines({first: key, second: each} for key, each in some)
-                if entry.decode_lines(lines):  # records that answer something
+                rows = entry.decode_lines(lines)
+                if rows and not any(getattr(row, "error", None) for row in rows):  # records that answer something
                     how = f"[{{'{first}': key, '{second}': value}} for key, value in data.items()]"
                     return Shape("an object with a value for each key", form, how)
     return None

@@ -137,7 +137,7 @@ def test_row_groups_in_worker_processes(jobs: int, tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "sent.parquet", rows, random.Random(1))
     command = [sys.executable, "-c", PROCESSES, str(path), str(jobs)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert ran.stdout == "forked\n" * 4 + "400 1\n"
+    assert ran.stdout == "forked\n" * 2 + "400 1\n"
 
 
 def test_one_row_group_is_not_divided(tmp_path: Path) -> None:
