@@ -115,6 +115,8 @@ def _with_other_variants(decode: DecodeLines, one: Callable[[bytes], Any], keys:
     sought: list[bytes] = []
 
     def decode_lines(text: bytes) -> list[Any] | None:
+        if b"\r" in text:  # a line break, too
+            return decode(text)
         if not sought:
             rows = decode(text)
             sought[:] = [spelling for spelling in spellings if spelling in text][:1] if rows is None else []

@@ -106,13 +106,13 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
             end_of_lines = _size_of_lines(text)
             text, rest = text[:end_of_lines], text[end_of_lines:]
             if len(text) > limit or not _is_blank(text):  # millions of blank lines take long one by one
-                yield from _without_long_lines(text, offset, limit)
+                yield from without_long_lines(text, offset, limit)
             offset += len(text)
             if len(rest) > limit and not rest.endswith(b"\r"):
                 yield None, offset
                 offset += len(rest)
                 rest, skipping = b"", True
-        yield from _without_long_lines(rest, offset, limit)
+        yield from without_long_lines(rest, offset, limit)
 
 
 def _is_blank(text: bytes) -> bool:
@@ -129,7 +129,8 @@ def _size_of_lines(text: bytes) -> int:
     return max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
 
 
-def _without_long_lines(text: bytes, offset: int, limit: int) -> Iterator[tuple[bytes | None, int]]:
+def without_long_lines(text: bytes, offset: int, limit: int) -> Iterator[tuple[bytes | None, int]]:
+    """The complete lines of a text and their offsets, many at a time; None for one beyond the size limit."""
     if len(text) <= limit:
         if text:
             yield text, offset

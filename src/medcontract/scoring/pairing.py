@@ -32,6 +32,7 @@ from medcontract.scoring.marks import INVALID, NOT_EXPECTED, REPEATED, Marks, Un
 
 Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
+_MANY_IDS = 5000
 
 
 get_error = attrgetter("error")
@@ -361,8 +362,9 @@ class Pairing(Generic[Item, Mark]):
         return None if number is None else self.marks_by_run.get(self.pair.default_run, Marks()).get(number)
 
     def similar_to(self) -> Sequence[Key]:
-        """Return the ids that an unknown one may be meant for: those without a record, if there are any."""
-        return self.missing() or self.expected.keys
+        """Return the ids that an unknown one may be meant for: of many, those without a record, if there are any."""
+        many = self.expected.total > _MANY_IDS
+        return (self.missing() if many else ()) or self.expected.keys
 
     def missing(self) -> list[Key]:
         """Expected ids without a record in at least one run, in the order of the truth."""

@@ -104,8 +104,8 @@ class JsonLinesValidator(RecordsValidator):
         return jsonl_file.records_in_blocks(self.source, self.decode, self.decode_lines)
 
     def blocks_between(self, start: int, end: int) -> Iterator[Cut | Block]:
-        text = self.source.read(start, end - start)
-        return jsonl_file.in_blocks([(text, start)], self.decode, self.decode_lines)
+        texts = jsonl_file.without_long_lines(self.source.read(start, end - start), start, self.source.limits.record)
+        return jsonl_file.in_blocks(texts, self.decode, self.decode_lines)
 
     def examine_record(self, raw: bytes) -> Examined:
         """Like the base method, but a syntax error makes only this line invalid."""

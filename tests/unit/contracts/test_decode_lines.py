@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 from tests.support import property_settings
 
+import medcontract
 from medcontract.contracts import registry
 from medcontract.reading.csv_file import CsvFile, Row
 from medcontract.reading.source import Source
@@ -178,3 +180,21 @@ def test_plain_tables_are_read_in_blocks(contract_id: str, header: str, good: st
     (block,) = table.rows_in_blocks(contract.columns, contract.open, contract.decode_record, contract.decode_lines)
     assert not isinstance(block, Row)
     assert len(block.values) == len(block.raws) == 2
+
+
+def test_a_carriage_return_ends_the_line_of_a_failed_record() -> None:
+    """As everywhere else, also where lines are decoded around it."""
+    good = '{"image_id": "I-1", "probabilities": [0,1,0,0,0,0,0,0,0,0]}\n'
+    text = good + '{"image_id": "I-2",\r "error": "x"}\n{"image_id": "I-3", "error": "x"}\n'
+    report = medcontract.validate(text.encode(), "lesions/predictions", name="p.jsonl")
+    assert [(problem.code, problem.line) for problem in report.problems] == [("MC011", 2), ("MC014", 3)]
+    assert medcontract.validate(text.replace("\r", "").encode(), "lesions/predictions", name="p.jsonl").ok
+
+
+def test_too_long_lines_are_not_records_in_the_second_pass(tmp_path: Path) -> None:
+    """A repeated id in one of them is not reported."""
+    failed = '{"image_id": "I-1", "error": "x"}\n'
+    text = failed + '{"image_id": "I-1", "probabilities": [0.0,0.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0]}\n' + failed
+    (tmp_path / "p.jsonl").write_text(text)
+    (report,) = medcontract.validate_files([tmp_path / "p.jsonl"], "lesions/predictions", max_record=50).files
+    assert [(problem.code, problem.line) for problem in report.problems] == [("MC020", 2), ("MC201", 3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -103,10 +104,13 @@ class Session:
         """Return the pair with `_Probed` in place of marks; only if `scored`, with a mark. Labels are counted, too."""
         own = [LabelTally(pair, vocabulary) for vocabulary in pair.vocabularies]
         self.tallies += own
+        key_of, seen = attrgetter(*pair.key), set[Any]()
 
         def measure(item: Any, record: Any) -> Any:
-            for tally in own:
-                tally.count(tally.vocabulary.predicted(record))
+            if own and (key := key_of(record)) not in seen:  # of repeated records, the first counts
+                seen.add(key)
+                for tally in own:
+                    tally.count(tally.vocabulary.predicted(record))
             mark = pair.measure(item, record) if scored else None
             return mark if type(mark) is Unscored else _Probed(self.scorer.probe(record), mark)
 
