@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     )
     from medcontract.challenge import Challenge
     from medcontract.contracts.contract import Contract, Validated
-    from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
+    from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognized, UnknownContract
     from medcontract.results.comparison import Comparison
     from medcontract.results.leaderboard import Leaderboard
     from medcontract.results.preflight import Preflight
@@ -65,7 +65,7 @@ __all__ = [
     "InvalidData",
     "Leaderboard",
     "MedcontractError",
-    "NotRecognised",
+    "NotRecognized",
     "Preflight",
     "Problem",
     "Score",
@@ -115,7 +115,7 @@ _MODULES = {
     "InvalidData": "errors",
     "Leaderboard": "results.leaderboard",
     "MedcontractError": "errors",
-    "NotRecognised": "errors",
+    "NotRecognized": "errors",
     "Preflight": "results.preflight",
     "Problem": "results.validation",
     "Score": "results.score",

@@ -4,7 +4,7 @@
 
     MedcontractError
     ├── CallError               wrong usage: the command line exits with 2
-    │   ├── NotRecognised       the file matches no contract, or several equally well
+    │   ├── NotRecognized       the file matches no contract, or several equally well
     │   ├── UnknownContract     no contract has that id
     │   ├── WrongWeights        the weights of a combined score do not match the metrics
     │   └── BrokenPlugin        a plugin does not work
@@ -62,7 +62,7 @@ class CallError(MedcontractError):
         return f"{self.message} (hint: {self.hint})" if self.hint else self.message
 
 
-class NotRecognised(CallError):
+class NotRecognized(CallError):
     """The content of the file matches no contract, or several equally well."""
 
     candidates: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from tests.scoring_files import CLASSES, guess, image
 from tests.support import ROOT
 
 import medcontract
-from medcontract import CallError, NotRecognised
+from medcontract import CallError, NotRecognized
 from medcontract.contracts import registry
 
 Row = dict[str, Any]
@@ -212,8 +212,8 @@ def test_progress_of_a_frame() -> None:
 
 @pytest.mark.parametrize(("call", "kind", "message"), [
     (lambda: medcontract.score(truth=PREDICTIONS, predictions=TRUTH), CallError, "'truth' has the columns of"),
-    (lambda: medcontract.score(TRUTH.set_axis(["a", "b"], axis=1)), NotRecognised, "<frame>: no contract matches"),
-    (lambda: medcontract.score(truth=TRUTH.set_axis(["a", "b"], axis=1)), NotRecognised, "truth: no contract"),
+    (lambda: medcontract.score(TRUTH.set_axis(["a", "b"], axis=1)), NotRecognized, "<frame>: no contract matches"),
+    (lambda: medcontract.score(truth=TRUTH.set_axis(["a", "b"], axis=1)), NotRecognized, "truth: no contract"),
     (lambda: medcontract.score(TRUTH, response=PREDICTIONS), CallError, "triage/response has no table form"),
     (lambda: medcontract.score(TRUTH, sent=PREDICTIONS), CallError, "unknown option 'sent'"),
     (lambda: medcontract.validate(TRUTH, "triage/response"), CallError, "triage/response has no table form"),

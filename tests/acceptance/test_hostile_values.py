@@ -37,7 +37,7 @@ def test_runs_for_participants(call: Call, tmp_path: Path, format_: str, how: st
         assert "accuracy" not in ran.out.split("Runs")[1].splitlines()[1]
 
 
-# --- names of metrics, and a truth that is not recognised -----------------------------------------
+# --- names of metrics, and a truth that is not recognized -----------------------------------------
 
 
 @pytest.mark.parametrize("weighed", [(), ("--weights", "clinical_accuracy=1,safty=1"), ("--weights", "nothing=1")])
@@ -75,7 +75,7 @@ def test_figures_of_masked_names(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", ["text", "json"])
 @pytest.mark.parametrize("command", ["score", "preflight"])
-def test_a_truth_that_is_not_recognised(call: Call, tmp_path: Path, command: str, format_: str) -> None:
+def test_a_truth_that_is_not_recognized(call: Call, tmp_path: Path, command: str, format_: str) -> None:
     """It may be the truth: participants see nothing of it, whatever is asked for."""
     (tmp_path / "truth.jsonl").write_text(f'{{"image_id": "{MARKER}" "label": "MEL"}}\n')
     sent = sent_file(tmp_path / "sub", "lesions").parent

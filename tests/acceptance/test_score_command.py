@@ -827,7 +827,7 @@ def test_nothing_that_can_be_told(score: Call, tmp_path: Path) -> None:
 
 
 def test_a_truth_cut_in_half(score: Call, tmp_path: Path) -> None:
-    """A truth that is recognised and broken is refused."""
+    """A truth that is recognized and broken is refused."""
     truth = truth_file(tmp_path, "lesions")
     truth.write_bytes(truth.read_bytes()[:-30])
     refused(score(truth, sent_file(tmp_path, "lesions"), "--format", "json"))

@@ -29,7 +29,7 @@ from medcontract.contracts.rules import CrossFileRule
 _EXPECTED_LINE = re.compile(r'MC[0-5][0-9]{2} (error|warning) (-|[1-9][0-9]*) (-|[1-9][0-9]*) (-|[0-9]+) (""|/.*)')
 
 each_vector = pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector.name)
-each_recognised_vector = pytest.mark.parametrize(
+each_recognized_vector = pytest.mark.parametrize(
     "vector",
     [v for v in vectors() if v.expected[0] not in ("contract -", f"contract {NOT_LISTED.contract}")],
     ids=lambda vector: vector.name,
@@ -96,7 +96,7 @@ def test_few_vectors_need_their_contract_named() -> None:
 
 
 @pytest.mark.sampled(4)
-@each_recognised_vector
+@each_recognized_vector
 def test_named_contract_and_bytes(vector: Vector) -> None:
     """A file has the same problems when its content is given as bytes, and when its contract is named.
 

@@ -16,7 +16,7 @@ import pytest
 from tests.support import SCHEMAS, VECTORS, lesion, lesions
 
 import medcontract
-from medcontract import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
+from medcontract import CallError, InvalidData, MedcontractError, NotRecognized, UnknownContract
 from medcontract.contracts import registry
 
 RECORD = json.dumps(lesion(1)).encode()
@@ -167,9 +167,9 @@ def test_load_a_wrong_call(content: bytes, name: str, contract: str | None) -> N
     assert str(caught.value).startswith(f"{name}: ")
 
 
-def test_load_what_is_not_recognised() -> None:
-    """A file that reads well and fits no contract raises `NotRecognised`, as the tree of errors says."""
-    with pytest.raises(NotRecognised):
+def test_load_what_is_not_recognized() -> None:
+    """A file that reads well and fits no contract raises `NotRecognized`, as the tree of errors says."""
+    with pytest.raises(NotRecognized):
         medcontract.load(b"{}", name="x.json")
 
 
@@ -189,7 +189,7 @@ def test_errors_do_not_show_values() -> None:
 
 def test_tree_of_errors() -> None:
     """Whoever catches the root catches all; wrong calls and wrong data can be told apart."""
-    assert issubclass(NotRecognised, CallError)
+    assert issubclass(NotRecognized, CallError)
     assert issubclass(UnknownContract, CallError)
     assert issubclass(CallError, MedcontractError)
     assert issubclass(InvalidData, MedcontractError)

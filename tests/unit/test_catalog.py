@@ -89,7 +89,7 @@ def _a_device(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport
     return medcontract.validate(path)
 
 
-def _not_recognised(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+def _not_recognized(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
     return medcontract.validate(b'{"colour": "green"}', name="x.json")
 
 
@@ -189,7 +189,7 @@ OWN: list[tuple[str, bool, Case]] = [
     ("MC003", True, _a_socket),
     ("MC003", True, _a_device),
     ("MC005", False, _an_archive),
-    ("MC009", True, _not_recognised),
+    ("MC009", True, _not_recognized),
     ("MC020", False, _a_large_record),
     ("MC020", False, _a_large_document),
     ("MC033", True, _a_document_as_lines),

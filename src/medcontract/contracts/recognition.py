@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
-from medcontract.errors import NotRecognised
+from medcontract.errors import NotRecognized
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Ref, is_plain
 from medcontract.types import Outline
@@ -63,7 +63,7 @@ def by_schema(schema: str | None) -> str | None:
 
 
 def of_outline(outline: Outline) -> Recognized:
-    """The contract of a `.json` file. Raises `NotRecognised`."""
+    """The contract of a `.json` file. Raises `NotRecognized`."""
     named = by_schema(outline.schema)
     if named:
         return Recognized(named, "its $schema")
@@ -78,7 +78,7 @@ def of_outline(outline: Outline) -> Recognized:
     inside = frozenset(key for keys in outline.items.values() for key in keys)
     found = _choose(lambda: _file_costs(outline), matches, "its keys", "its keys", outline.keys | inside)
     if not outline.complete and not _is_decided(outline, found):
-        raise NotRecognised("the file ends before its contract can be recognized", "specify --contract ID")
+        raise NotRecognized("the file ends before its contract can be recognized", "specify --contract ID")
     list_key = compiled()[found.contract_id].list_key
     name = next((name for name in outline.first if found.renames.get(name, name) == list_key), "")
     return _with_extra(found, outline.items.get(name, frozenset()), outline.first.get(name))
@@ -109,7 +109,7 @@ def _is_decided(outline: Outline, found: Recognized) -> bool:
 
 
 def of_record(keys: frozenset[str], ref: Ref | None = None) -> Recognized:
-    """The contract of a line of JSONL. Raises `NotRecognised`."""
+    """The contract of a line of JSONL. Raises `NotRecognized`."""
     return _of_record(keys, "the keys of its first record", ref)
 
 
@@ -124,7 +124,7 @@ def _of_record(keys: frozenset[str], seen: str, ref: Ref | None) -> Recognized:
 
 
 def of_columns(columns: frozenset[str], ref: Ref | None = None) -> Recognized:
-    """The contract of a table. Raises `NotRecognised`."""
+    """The contract of a table. Raises `NotRecognized`."""
 
     def matches() -> list[Match]:
         from medcontract.contracts import similar_contracts
@@ -286,13 +286,13 @@ def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list
     return left
 
 
-def _predicted(truth: str, names: list[str], submission: CompiledContract, seen: str) -> NotRecognised:
+def _predicted(truth: str, names: list[str], submission: CompiledContract, seen: str) -> NotRecognized:
     """A truth whose name says that it was predicted, and what predictions must have."""
     form = eligible(frozenset(), submission.column_forms if seen == "its columns" else submission.forms)
     columns = [column.name for column in submission.columns]
     fields = sorted(form[0], key=lambda field: columns.index(field) if field in columns else -1) if form else []
     shown = next((f"'{name}'" for name in names if is_plain(name)), "one of them")
-    return NotRecognised(
+    return NotRecognized(
         f"{seen} match {truth}, but {shown} belongs to predictions",
         f"for {submission.id}, write {_join(fields)}; or specify --contract {truth}",
     )
@@ -304,7 +304,7 @@ def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Rec
     return found._replace(extra=tuple(sorted(keys - entry.record)) if entry.open else (), ref=ref)
 
 
-def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES) -> NotRecognised:
+def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES) -> NotRecognized:
     if scope() is None:
         hint = f"specify one: --contract {best[0]}, or {best[0]}=PATH"
     else:
@@ -313,7 +313,7 @@ def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES
         hint += f"; {_no_table(best[0])}"
     elif renames:
         hint += f"; rename {renames_text(renames)}"
-    doubt = NotRecognised(f"{seen} match {_join(best[:8])} equally well", hint)
+    doubt = NotRecognized(f"{seen} match {_join(best[:8])} equally well", hint)
     doubt.candidates = tuple(best)
     return doubt
 
@@ -338,12 +338,12 @@ def other_role(contracts: Collection[str]) -> str | None:
     return challenge.submission if challenge.truth in contracts else challenge.truth
 
 
-def _none(keys: frozenset[str], seen: str) -> NotRecognised:
+def _none(keys: frozenset[str], seen: str) -> NotRecognized:
     from medcontract.contracts.similar_contracts import closest
 
     if not keys:
         what = "its first record" if seen == "the keys of its first record" else "it"
-        return NotRecognised(f"{what} is empty", "check that the data was written")
+        return NotRecognized(f"{what} is empty", "check that the data was written")
     are_records = seen != "its keys"  # and so no output of medcontract
     near = closest(
         keys, [entry for entry in _candidates() if not are_records or not entry.id.startswith("medcontract/")]
@@ -351,7 +351,7 @@ def _none(keys: frozenset[str], seen: str) -> NotRecognised:
     hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
     if near and seen == "its columns" and not compiled()[near[0]].columns:
         hint = f"closest: {_join(near)}; {_no_table(near[0])}"
-    return NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
+    return NotRecognized(f"no contract matches {seen}", hint + "; see: medcontract schema list")
 
 
 def _no_table(contract_id: str) -> str:
@@ -359,12 +359,12 @@ def _no_table(contract_id: str) -> str:
     return f"{contract_id} has no table form: write {formats}"
 
 
-def _in_doubt(match: Match, seen: str) -> NotRecognised:
+def _in_doubt(match: Match, seen: str) -> NotRecognized:
     """An open contract, and others whose fields are there too."""
     others = [other for other, _ in match.doubts]
     renames = {name: field for _, pairs in match.doubts for name, field in pairs.items()}
     fix = f"rename {renames_text(renames)} for {_join(others)}; or " if renames else ""
-    return NotRecognised(
+    return NotRecognized(
         f"{seen} match {match.contract_id}, which allows any other, but also most of {_join(others)}",
         f"{fix}specify one: --contract {others[0]}, or {others[0]}=PATH",
     )

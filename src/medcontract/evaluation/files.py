@@ -16,7 +16,7 @@ from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import is_truth_or_submission, of_columns, other_role
-from medcontract.errors import CallError, NotRecognised
+from medcontract.errors import CallError, NotRecognized
 from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
 from medcontract.reading.archive_paths import is_archive, open_source
 from medcontract.reading.exclude import Exclude
@@ -227,7 +227,7 @@ def _contract_named(name: str, frame: pd.DataFrame) -> str | None:
 def _recognized(frame: pd.DataFrame) -> str | None:
     try:
         return of_columns(frozenset(map(str, frame.columns))).contract_id
-    except NotRecognised:
+    except NotRecognized:
         return None
 
 
@@ -323,7 +323,7 @@ def gather(
         elif found:
             files.unrecognized.append(report)
         else:
-            kind = NotRecognised if problem.code == "MC009" else CallError
+            kind = NotRecognized if problem.code == "MC009" else CallError
             raise kind(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
     _decide(files, undecided, settings, role)
     names = Counter((part.contract.id, part.name) for part in files.parts())
@@ -351,7 +351,7 @@ def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settin
         if decided is None:
             problem = _first_problem(report, source, None)
             hint = f"specify it: {challenge.truth}=PATH, or {challenge.submission}=PATH"
-            raise NotRecognised(f"{report.path}: {problem.message}", hint)
+            raise NotRecognized(f"{report.path}: {problem.message}", hint)
         collector = settings.collector()
         identified = identify(source, decided, collector)
         if isinstance(identified, Identified):

@@ -18,7 +18,7 @@ from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import StandIn, Validated
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import Covers, Equal, Unique
-from medcontract.errors import CallError, InvalidData, NotRecognised
+from medcontract.errors import CallError, InvalidData, NotRecognized
 from medcontract.problems import Finding
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
@@ -74,7 +74,7 @@ def template(contract_id: str, cases: Source, cases_contract: str | None, contai
         if not found.wrong_call:
             raise InvalidData(found)
         problem = found.problems[0]
-        kind = NotRecognised if problem.code == "MC009" else CallError
+        kind = NotRecognized if problem.code == "MC009" else CallError
         raise kind(f"{found.path}: {problem.message}", problem.hint)
     copied = _copied(contract, found.contract)
     sink = _Cases(copied)

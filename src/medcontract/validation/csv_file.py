@@ -13,7 +13,7 @@ from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract, find
 from medcontract.contracts.rules import UNKNOWN, Accumulator
 from medcontract.contracts.suggestions import did_you_mean
-from medcontract.errors import NotRecognised
+from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, Ref
 from medcontract.reading.csv_file import CsvFile, Row, header_findings
 from medcontract.reading.diagnosis import TOTAL_HINT, is_total
@@ -261,13 +261,13 @@ def _in_cells(hint: str) -> str:
 
 class CsvValidator(TableValidator):
     @classmethod
-    def recognise(cls, source: Source) -> Recognized:
+    def recognize(cls, source: Source) -> Recognized:
         header = CsvFile(source).header
         found = recognition.of_columns(frozenset(header), header_ref(source))
         exact = matches_exactly(header, find(found.contract_id))
         other = None if exact else other_arrangement(header, lambda: csv_rows(source), IN_CSV, found.renames)
         if other:
-            raise NotRecognised(other.message, other.hint)
+            raise NotRecognized(other.message, other.hint)
         return found
 
     @classmethod
@@ -321,7 +321,7 @@ class CsvValidator(TableValidator):
 def _of_any_contract(names: frozenset[str]) -> bool:
     try:
         recognition.of_columns(names)
-    except NotRecognised:
+    except NotRecognized:
         return False
     return True
 

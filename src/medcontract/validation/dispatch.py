@@ -16,7 +16,7 @@ from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.fast_decoder import quick_parse
 from medcontract.contracts.recognition import NO_RENAMES, Recognized, renames_text
 from medcontract.contracts.registry import CompiledContract
-from medcontract.errors import NotRecognised
+from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, is_plain, plural, shorten
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.source import Source, Unreadable
@@ -97,9 +97,9 @@ def _identify(source: Source, contract_id: str | None, collector: ProblemCollect
     if contract_id is None:
         container = container_of(source)
         try:
-            recognized = _validator(container.collections).recognise(source)
-        except NotRecognised as doubt:
-            return _unrecognised(source, container, doubt, collector)
+            recognized = _validator(container.collections).recognize(source)
+        except NotRecognized as doubt:
+            return _unrecognized(source, container, doubt, collector)
         contract_id, how, renames = recognized.contract_id, recognized.how, recognized.renames
     contract = registry.find(contract_id)
     container = container_for(source, contract)
@@ -182,8 +182,8 @@ def _is_record(source: Source, contract: CompiledContract) -> bool:
     return isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
 
 
-def _unrecognised(
-    source: Source, container: Container, doubt: NotRecognised, collector: ProblemCollector
+def _unrecognized(
+    source: Source, container: Container, doubt: NotRecognized, collector: ProblemCollector
 ) -> FileReport:
     """The report of a file whose contract is not recognized: its syntax errors, if it has any."""
     for finding in _validator(container.collections).syntax_errors(source):

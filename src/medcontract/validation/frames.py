@@ -20,7 +20,7 @@ import msgspec
 from medcontract.containers import FRAME
 from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
-from medcontract.errors import CallError, NotRecognised
+from medcontract.errors import CallError, NotRecognized
 from medcontract.extras import is_frame, require
 from medcontract.problems import Finding, Ref
 from medcontract.reading import parquet_file
@@ -236,7 +236,7 @@ class FrameValidator(_CellsValidator):
     nan_is_missing = True
 
     @classmethod
-    def recognise(cls, source: Source) -> Recognized:
+    def recognize(cls, source: Source) -> Recognized:
         return _recognized(source.columns, source.rows) if isinstance(source, FrameSource) else _recognized((), list)
 
     @classmethod
@@ -260,11 +260,11 @@ _ReadRows = Callable[[], Iterable[Sequence[Any] | None]]
 
 
 def _recognized(columns: Sequence[str], rows: _ReadRows) -> Recognized:
-    """The contract of a table. Raises `NotRecognised`, also for tables that are not arranged as one row per record."""
+    """The contract of a table. Raises `NotRecognized`, also for tables that are not arranged as one row per record."""
     found = recognition.of_columns(frozenset(columns), NO_LINE)
     if not matches_exactly(columns, registry.find(found.contract_id)):
         for other in _other_arrangement(columns, rows, found.renames):
-            raise NotRecognised(other.message, other.hint)
+            raise NotRecognized(other.message, other.hint)
     return found
 
 
@@ -285,7 +285,7 @@ class ParquetValidator(_CellsValidator):
     """The size of the records so far."""
 
     @classmethod
-    def recognise(cls, source: Source) -> Recognized:
+    def recognize(cls, source: Source) -> Recognized:
         return _recognized(parquet_columns(source), lambda: parquet_file.rows(source))
 
     @classmethod

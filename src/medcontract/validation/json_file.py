@@ -11,7 +11,7 @@ from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import check_list
-from medcontract.errors import NotRecognised
+from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, Path, Ref, empty_file
 from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, too_large
 from medcontract.reading.json_outline import outline
@@ -39,7 +39,7 @@ class JsonValidator(RecordsValidator):
     file: JsonFile
 
     @classmethod
-    def recognise(cls, source: Source) -> Recognized:
+    def recognize(cls, source: Source) -> Recognized:
         seen = outline(source, recognition.certain)
         found = recognition.of_outline(seen)
         contract = registry.find(found.contract_id)
@@ -48,7 +48,7 @@ class JsonValidator(RecordsValidator):
         if first and not shape and not records_match_exactly(first, contract):
             shape = rows_of_a_table(source, found.renames)
         if shape:
-            raise NotRecognised(shape.message, shape.hint)
+            raise NotRecognized(shape.message, shape.hint)
         return found
 
     @classmethod

@@ -15,7 +15,7 @@ import msgspec
 from medcontract.contracts import recognition
 from medcontract.contracts.compile import all_keys
 from medcontract.contracts.registry import CompiledContract, compiled, find
-from medcontract.errors import NotRecognised
+from medcontract.errors import NotRecognized
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
 from medcontract.reading import json_pointer
@@ -197,7 +197,7 @@ def _record_contract(keys: frozenset[str]) -> CompiledContract | None:
     """
     try:
         contract = find(recognition.of_record(keys).contract_id)
-    except NotRecognised:
+    except NotRecognized:
         return None
     return contract if contract.list_key and (not contract.open or keys <= contract.record) else None
 

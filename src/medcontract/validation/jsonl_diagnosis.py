@@ -7,7 +7,7 @@ from itertools import islice
 
 from medcontract.contracts import recognition
 from medcontract.contracts.registry import CompiledContract
-from medcontract.errors import NotRecognised
+from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, Ref
 from medcontract.reading import jsonl_file
 from medcontract.reading.diagnosis import FENCE, MOST_BYTES
@@ -87,7 +87,7 @@ def _is_a_record(value: dict[str, object], contract: CompiledContract | None) ->
         return any(2 * len(form & value.keys()) >= len(form) for form in contract.forms)
     try:
         recognition.of_record(frozenset(value))
-    except NotRecognised:
+    except NotRecognized:
         return False
     return True
 
@@ -104,7 +104,7 @@ def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None
     }  # fmt: skip
     try:
         recognition.of_outline(Outline(frozenset(value), items, None, "object"))
-    except NotRecognised:
+    except NotRecognized:
         return False
     return True
 

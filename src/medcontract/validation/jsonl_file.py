@@ -8,7 +8,7 @@ from itertools import islice
 
 from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
-from medcontract.errors import NotRecognised
+from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl_file
 from medcontract.reading.diagnosis import MOST_BYTES
@@ -33,7 +33,7 @@ def _other_arrangement(source: Source, renamed: Collection[str] = ()) -> Finding
 def _reject_other_arrangement(source: Source, found: Recognized) -> None:
     other = _other_arrangement(source, found.renames)
     if other:
-        raise NotRecognised(other.message, other.hint)
+        raise NotRecognized(other.message, other.hint)
 
 
 _MOST_LINES = 50
@@ -44,7 +44,7 @@ class JsonLinesValidator(RecordsValidator):
     has_parts = True
 
     @classmethod
-    def recognise(cls, source: Source) -> Recognized:
+    def recognize(cls, source: Source) -> Recognized:
         for number, (raw, offset, _) in enumerate(islice(jsonl_file.records(source, lambda raw: None), 1000)):
             try:
                 value = scan(raw).value
@@ -55,7 +55,7 @@ class JsonLinesValidator(RecordsValidator):
                 if not records_match_exactly(value, registry.find(found.contract_id)):
                     _reject_other_arrangement(source, found)
                 return found
-        raise NotRecognised(
+        raise NotRecognized(
             "none of the first 1000 lines is a JSON object", "write one record per line, or name the file .json"
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated, mark_validated
 from medcontract.contracts.registry import CompiledContract
-from medcontract.errors import CallError, InvalidData, NotRecognised, report_plugin_errors
+from medcontract.errors import CallError, InvalidData, NotRecognized, report_plugin_errors
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import validate_source, validator_for
 from medcontract.validation.problem_collector import ProblemCollector
@@ -22,7 +22,7 @@ def load_source(source: Source, contract: str | None) -> Validated[Any]:
     report = validate_source(source, contract, ProblemCollector(_MAX_PROBLEMS))
     if report.wrong_call:
         problem = report.problems[0]
-        kind = NotRecognised if problem.code == "MC009" else CallError
+        kind = NotRecognized if problem.code == "MC009" else CallError
         raise kind(f"{report.path}: {problem.message}", problem.hint)
     if not report.ok or report.contract is None:
         raise InvalidData(report)

@@ -116,8 +116,8 @@ class RecordsValidator:
         """Records whose findings are only counted, so that they need not be checked again."""
 
     @classmethod
-    def recognise(cls, source: Source) -> Recognized:
-        """The contract of a file, from its keys. Raises `NotRecognised`."""
+    def recognize(cls, source: Source) -> Recognized:
+        """The contract of a file, from its keys. Raises `NotRecognized`."""
         raise NotImplementedError
 
     @classmethod

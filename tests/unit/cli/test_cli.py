@@ -360,8 +360,8 @@ def test_validate_json(run: Run, good: Path, bad: Path) -> None:
         (["schema", "list"], "medcontract/listing"),
     ],
 )
-def test_own_output_is_recognised(run: Run, good: Path, bad: Path, arguments: list[str], contract: str) -> None:
-    """What is printed as JSON keeps its published schema, and medcontract itself recognises and accepts it."""
+def test_own_output_is_recognized(run: Run, good: Path, bad: Path, arguments: list[str], contract: str) -> None:
+    """What is printed as JSON keeps its published schema, and medcontract itself recognizes and accepts it."""
     ran = run(*arguments, "--format", "json")
     published(contract).validate(ran.json)
     report = medcontract.validate(ran.out.encode(), name="out.json")
@@ -664,7 +664,7 @@ def test_unknown_contract_has_a_suggestion(run: Run, good: Path) -> None:
     assert "did you mean 'lesions/truth'?" in run("validate", f"lesions/truht={good}").err
 
 
-def test_not_recognised_says_how_to_say_it(run: Run) -> None:
+def test_not_recognized_says_how_to_say_it(run: Run) -> None:
     """A file of no contract: the problem says how to name one."""
     Path("x.json").write_bytes(b'{"colour": "green"}')
     ran = run("validate", "--format", "json", "x.json")

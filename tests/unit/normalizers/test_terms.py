@@ -434,7 +434,7 @@ SAME_IN_SPANISH = {
 
 
 def test_shipped_file_keeps_its_contract() -> None:
-    """The shipped terms are a `benchmark/lexicon`, recognised as such, and say how they were chosen."""
+    """The shipped terms are a `benchmark/lexicon`, recognized as such, and say how they were chosen."""
     report = medcontract.validate(LEXICON)
     assert (report.contract, report.problems) == ("benchmark/lexicon", ())
     assert DATA["about"].strip()
@@ -794,11 +794,11 @@ def test_fallacies_are_found() -> None:
     (set(), None),
 ])  # fmt: skip
 def test_recognition(keys: set[str], contract: str | None) -> None:
-    """A lexicon needs no key, and is recognised where most keys are its own and no other contract is as near."""
+    """A lexicon needs no key, and is recognized where most keys are its own and no other contract is as near."""
     outline = Outline(frozenset(keys), {}, None, "object")
     assert not recognition.certain(outline) or contract != "benchmark/lexicon"
     if contract is None:
-        with pytest.raises(medcontract.NotRecognised):
+        with pytest.raises(medcontract.NotRecognized):
             recognition.of_outline(outline)
     else:
         assert recognition.of_outline(outline).contract_id == contract

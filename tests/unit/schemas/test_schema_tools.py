@@ -212,7 +212,7 @@ def test_check_of_draft07_alone(run: Run) -> None:
 
 @pytest.mark.parametrize("draft", publishing.DRAFTS)
 def test_index(run: Run, draft: publishing.Draft) -> None:
-    """The index keeps its contract, is recognised, lists every contract by id, and has the hashes of the files."""
+    """The index keeps its contract, is recognized, lists every contract by id, and has the hashes of the files."""
     assert run("export", "out", "--draft", draft).code == 0
     content = Path("out/index.json").read_bytes()
     index = json.loads(content)
@@ -475,8 +475,8 @@ def test_bad_base_url(run: Run, command: str, url: str) -> None:
 
 
 @pytest.mark.parametrize("base", [BASE, BASE + "/", "http://localhost:8000"])
-def test_recognised_by_address(base: str) -> None:
-    """A file whose `$schema` is such an address is recognised by it."""
+def test_recognized_by_address(base: str) -> None:
+    """A file whose `$schema` is such an address is recognized by it."""
     for contract in CONTRACTS:
         schema = publishing.schema_of(contract, base_url=base)
         assert recognition.by_schema(schema["$id"]) == contract.id

@@ -99,7 +99,7 @@ def started(call: Call) -> Call:
 
 
 def test_a_track_of_a_plugin_is_validated(started: Call) -> None:
-    """`init` writes its examples, and `validate` recognises them."""
+    """`init` writes its examples, and `validate` recognizes them."""
     ran = started("validate", *PLUGIN, "demo", "--format", "json")
     assert ran.code == 0
     assert [file["contract"] for file in ran.json["files"]] == ["toy/answers", "toy/truth"]

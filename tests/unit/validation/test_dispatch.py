@@ -86,8 +86,8 @@ def test_validators(container: Container) -> None:
     """Each container names validators that exist; that of collections can recognize a contract."""
     for name in filter(None, (container.collections, container.documents)):
         assert issubclass(_validator(name), RecordsValidator)
-    recognise = _validator(container.collections).recognise.__func__  # type: ignore[attr-defined]  # a class method
-    assert recognise is not RecordsValidator.recognise.__func__  # type: ignore[attr-defined]
+    recognize = _validator(container.collections).recognize.__func__  # type: ignore[attr-defined]  # a class method
+    assert recognize is not RecordsValidator.recognize.__func__  # type: ignore[attr-defined]
 
 
 def test_containers_of_contracts() -> None:
@@ -138,8 +138,8 @@ class _TabsValidator(CsvValidator):
         super().__init__(_with_commas(source), *arguments)  # type: ignore[arg-type]  # passed on
 
     @classmethod
-    def recognise(cls, source: Source) -> Recognized:
-        return super().recognise(_with_commas(source))
+    def recognize(cls, source: Source) -> Recognized:
+        return super().recognize(_with_commas(source))
 
 
 def _with_commas(source: Source) -> Source:
