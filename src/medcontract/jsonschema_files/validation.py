@@ -9,6 +9,7 @@ from typing import Any
 
 from medcontract.containers import CSV, JSON, JSONL
 from medcontract.contracts.fast_decoder import no_repeated_key
+from medcontract.hints.lines import explain_line
 from medcontract.jsonschema_files.checker import SchemaChecker
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl_file
@@ -19,7 +20,6 @@ from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of
-from medcontract.validation.jsonl_diagnosis import explain_line
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import Rest, counted_only, fault_finding
 from medcontract.validation.records import Progress, broken_finding

@@ -14,16 +14,16 @@ from medcontract.contracts.registry import CompiledContract, find
 from medcontract.contracts.rules import UNKNOWN, Accumulator
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import NotRecognized
+from medcontract.hints.csv_formats import known_column, other_format, unnamed_hint
+from medcontract.hints.keys import rename_hint
+from medcontract.hints.table_arrangements import IN_CSV, csv_rows, matches_exactly, other_arrangement
 from medcontract.problems import Finding, Ref
 from medcontract.reading.csv_file import CsvFile, Row, header_findings
 from medcontract.reading.diagnosis import TOTAL_HINT, is_total
 from medcontract.reading.json_file import Block, Cut
 from medcontract.reading.source import Source
-from medcontract.validation.csv_diagnosis import known_column, other_format, unnamed_hint
 from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.record_errors import rename_hint
 from medcontract.validation.records import Progress, RecordsValidator
-from medcontract.validation.table_arrangement import IN_CSV, csv_rows, matches_exactly, other_arrangement
 
 _MOST_NAMED = 1000
 """The number of cached findings with their column: the same mistake tends to occur many times."""

@@ -22,6 +22,7 @@ from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
 from medcontract.errors import CallError, NotRecognized
 from medcontract.extras import is_frame, require
+from medcontract.hints.table_arrangements import IN_TABLE, first_rows, matches_exactly, other_arrangement
 from medcontract.problems import Finding, Ref
 from medcontract.reading import parquet_file
 from medcontract.reading.csv_file import Layout, Row, too_wide
@@ -33,7 +34,6 @@ from medcontract.types import Column
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress
-from medcontract.validation.table_arrangement import IN_TABLE, first_rows, matches_exactly, other_arrangement
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,9 @@ from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import check_list
 from medcontract.errors import NotRecognized
+from medcontract.hints.json_arrangements import has_nested_lists, in_file, list_hint, rows_of_a_table, wrap_hint
+from medcontract.hints.keys import with_hints
+from medcontract.hints.table_arrangements import records_match_exactly
 from medcontract.problems import Finding, Path, Ref, empty_file
 from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, too_large
 from medcontract.reading.json_outline import outline
@@ -20,10 +23,8 @@ from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrog
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.source import Source
 from medcontract.types import Outline
-from medcontract.validation.json_shapes import has_nested_lists, in_file, list_hint, rows_of_a_table, wrap_hint
-from medcontract.validation.record_errors import Examined, Rest, counted_only, examine, with_hints
+from medcontract.validation.record_errors import Examined, Rest, counted_only, examine
 from medcontract.validation.records import RecordsValidator, broken_finding
-from medcontract.validation.table_arrangement import records_match_exactly
 
 
 def _first_keys(seen: Outline, contract: CompiledContract, found: Recognized) -> frozenset[str]:

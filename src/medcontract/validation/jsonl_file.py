@@ -9,17 +9,17 @@ from itertools import islice
 from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
 from medcontract.errors import NotRecognized
+from medcontract.hints.json_arrangements import parsed
+from medcontract.hints.lines import LastLine, explain_line, one_value, whole_files
+from medcontract.hints.table_arrangements import in_records, records_match_exactly
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl_file
 from medcontract.reading.diagnosis import MOST_BYTES
 from medcontract.reading.json_file import Block, Cut, check_syntax, too_large
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.source import Source
-from medcontract.validation.json_shapes import parsed
-from medcontract.validation.jsonl_diagnosis import LastLine, explain_line, one_value, whole_files
 from medcontract.validation.record_errors import Examined
 from medcontract.validation.records import RecordsValidator, broken_finding
-from medcontract.validation.table_arrangement import in_records, records_match_exactly
 
 
 def _other_arrangement(source: Source, renamed: Collection[str] = ()) -> Finding | None:

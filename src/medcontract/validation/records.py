@@ -16,6 +16,7 @@ from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
 from medcontract.contracts.rules.collection import Part
+from medcontract.hints.values import list_of_names_hint
 from medcontract.problems import Finding, Ref
 from medcontract.reading.json_file import Block, Cut, Decode, Lines, TooLarge, too_large
 from medcontract.reading.json_scanner import Broken
@@ -25,7 +26,6 @@ from medcontract.results.validation import FileReport
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import Examined, KnownMistakes, examine
 from medcontract.validation.report import make_report
-from medcontract.validation.value_hints import list_of_names_hint
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -16,6 +16,7 @@ from medcontract.contracts import recognition
 from medcontract.contracts.compile import all_keys
 from medcontract.contracts.registry import CompiledContract, compiled, find
 from medcontract.errors import NotRecognized
+from medcontract.hints.table_arrangements import in_records
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
 from medcontract.reading import json_pointer
@@ -24,7 +25,6 @@ from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.source import Source
 from medcontract.types import Outline
-from medcontract.validation.table_arrangement import in_records
 
 _MOST_CHECKED = 20
 """Members of an object that are checked."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from medcontract.contracts.recognition import eligible, half_present
 from medcontract.contracts.registry import CompiledContract, compiled
+from medcontract.hints.csv_formats import read_start
 from medcontract.problems import Finding, is_plain
 from medcontract.reading.source import Source
-from medcontract.validation.csv_diagnosis import read_start
 
 _MOST_COLUMNS = 20
 _MOST_ROWS = 50

@@ -8,13 +8,13 @@ from itertools import islice
 from medcontract.contracts import recognition
 from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import NotRecognized
+from medcontract.hints.json_arrangements import by_column, list_keys, parsed, shape_of, start_of
 from medcontract.problems import Finding, Ref
 from medcontract.reading import jsonl_file
 from medcontract.reading.diagnosis import FENCE, MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
-from medcontract.validation.json_shapes import by_column, list_keys, parsed, shape_of, start_of
 
 _ENOUGH = 3
 """Lines that are checked."""
