@@ -24,7 +24,7 @@ import medcontract
 from fuzz import archives, growth, names, platforms, schemas, scoring, tables
 from fuzz.calling import Entrance, Ran, Trial, call, published
 from fuzz.material import PLUGIN, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.contracts import registry
 from medcontract.images import check_image
 
@@ -304,7 +304,21 @@ def schema_diff(source: random.Random) -> Trial:
 
 
 def explain(source: random.Random) -> Trial:
-    words = [*CATALOGUE, "104", "mc104", "", "MC", "\ud800", "x" * 5000, "--format", "json", "MC999", "É", "-h", "--x"]
+    words = [
+        *problem_codes(),
+        "104",
+        "mc104",
+        "",
+        "MC",
+        "\ud800",
+        "x" * 5000,
+        "--format",
+        "json",
+        "MC999",
+        "É",
+        "-h",
+        "--x",
+    ]
     arguments = ["explain", *source.choices(words, k=source.randrange(4))]
     return Trial(lambda: _wrong_end(call(arguments), False, ""), {"arguments.txt": repr(arguments).encode()})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.challenges import check_fields, check_metrics, check_rules, checking
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, MetricKind, MetricParameter
 
@@ -226,13 +226,13 @@ def codes_page() -> str:
     lines = [
         "# Problem codes",
         "",
-        "Generated from `src/medcontract/catalog/`; `medcontract explain CODE` shows the same. Codes are stable:",
+        "Generated from `src/medcontract/codes.toml`; `medcontract explain CODE` shows the same. Codes are stable:",
         "they do not change their meaning and are never reused. Plugins can define codes with another prefix and the",
         "same ranges, which `medcontract explain --plugin MODULE CODE` explains.",
         "",
     ]
     group = ""
-    for entry in CATALOGUE.values():
+    for entry in problem_codes().values():
         if entry.code[2] != group:
             group = entry.code[2]
             lines += [f"## {_GROUPS[group]}", ""]

@@ -15,7 +15,7 @@ from tests.commands import Call, caller
 from tests.support import TEST_ALL
 
 from medcontract import errors
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.contracts import registry
 from medcontract.results.validation import CODES_OF_MISSING_VALUES
 from medcontract.scoring import custom_metrics, tracks
@@ -79,7 +79,7 @@ def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
 def forget_plugins() -> Iterator[None]:
     """What a test registers is gone after it: contracts, tracks, codes and modules."""
     tables: list[Any] = [
-        registry.registered(), tracks._registered, tracks._of_modules, tracks.loaded_plugins, CATALOGUE,
+        registry.registered(), tracks._registered, tracks._of_modules, tracks.loaded_plugins, problem_codes(),
         CODES_OF_MISSING_VALUES, custom_metrics._metrics, errors._plugin_modules,
     ]  # fmt: skip
     kept, modules, path = [table.copy() for table in tables], set(sys.modules), list(sys.path)

@@ -630,19 +630,19 @@ def normalize(*texts: str) -> Normalization:
 
 def explain(*codes: str) -> Explanation:
     """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
-    from medcontract.catalog import CATALOGUE
+    from medcontract.catalog import problem_codes
     from medcontract.contracts import plugins
     from medcontract.contracts.custom_codes import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
     arguments.require_strings(codes)
     wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
-    if not codes or not all(name in CATALOGUE for name in wanted):
+    if not codes or not all(name in problem_codes() for name in wanted):
         plugins.load_installed()
     for code, name in zip(codes, wanted, strict=True):
-        if name not in CATALOGUE:
+        if name not in problem_codes():
             raise unknown_code(code, name)
-    found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
+    found = (ExplainedCode(**problem_codes()[name]._asdict()) for name in wanted or problem_codes())
     return Explanation(codes=tuple(found), _all=not codes)
 
 

@@ -21,7 +21,7 @@ PACKAGE = ROOT / "src" / "medcontract"
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "addresses": {"errors", "lazy_patterns"},
-    "catalog": {"catalog"},
+    "catalog": set(),
     "containers": set(),
     "errors": set(),
     "extras": {"errors"},

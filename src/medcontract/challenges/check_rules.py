@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.challenges.check_fields import Fields
 from medcontract.challenges.definition import Field, RuleEntry
 from medcontract.challenges.findings import Findings
@@ -134,7 +134,7 @@ class _Rule:
         """Code, message, hint and severity."""
         findings, path = self.findings, self.path
         code = findings.text(self.entry, "code", path) or RULE_CODE
-        if code not in CATALOGUE or not code.startswith("MC2"):
+        if code not in problem_codes() or not code.startswith("MC2"):
             findings.add("MC104", (*path, "code"), "unknown code", "use a code of MC2xx, or remove it")
         severity = findings.text(self.entry, "severity", path) or "error"
         if severity not in ("error", "warning"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from medcontract.catalog import CATALOGUE
-from medcontract.catalog import Entry as ProblemCode
+from medcontract.catalog import ProblemCode, problem_codes
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import CallError
 
@@ -21,7 +20,7 @@ def register_codes(*codes: ProblemCode) -> None:
     """Register problem codes, for rules and checks, `explain` and all formats. Raises `CallError`."""
     for each in codes:
         _check(each)
-        if CATALOGUE.setdefault(each.code, each) != each:
+        if problem_codes().setdefault(each.code, each) != each:
             raise CallError(f"the problem code {each.code} is already registered", "choose another number or prefix")
 
 
@@ -48,8 +47,8 @@ def _check(found: Any) -> None:
 def unknown_code(given: str, name: str) -> CallError:
     """The error about a code that does not exist, given by a user as it is and as a complete name."""
     prefix = _LETTERS.match(name)
-    known = [code for code in CATALOGUE if prefix and code.startswith(prefix[0])]
-    hint = did_you_mean(name, known or CATALOGUE)
+    known = [code for code in problem_codes() if prefix and code.startswith(prefix[0])]
+    hint = did_you_mean(name, known or problem_codes())
     if prefix and not known:
         hint = f"codes with the prefix {prefix[0]} may be those of a plugin: pass --plugin"
     return CallError(f"unknown problem code '{given}'", hint)
@@ -57,7 +56,7 @@ def unknown_code(given: str, name: str) -> CallError:
 
 def require_code(code: Any, where: str) -> None:
     """Raises `CallError` if the code of a rule or check of a plugin is unknown. `where` describes the rule or check."""
-    if not isinstance(code, str) or code not in CATALOGUE:
+    if not isinstance(code, str) or code not in problem_codes():
         raise CallError(
             f"{where} has the unknown code {code}", "see: medcontract explain, or define it in CODES of the plugin"
         )

@@ -13,7 +13,7 @@ from unicodedata import unidata_version
 from msgspec import Struct
 
 from medcontract._version import __version__
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
 from medcontract.evaluation.headers import (
@@ -110,7 +110,7 @@ def processing(found: processing_gate.Processing | None) -> Processing | None:
 def score_result(scored: Scored) -> Score:
     """Build the result of a submission; for participants rounded, and without figures by class, case or document."""
     verdict, track = scored.verdict, tracks.track(scored.track)
-    broken_rules = tuple(f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in scored.cross_file)
+    broken_rules = tuple(f"{code} {problem_codes()[code].title}: {times:,}" for code, times in scored.cross_file)
     result, headline, second = verdict.result, rounded_or_none(verdict.headline), rounded_or_none(verdict.second)
     if scored.participant:
         shown = None if result is None else for_participants(track, result, headline)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.problems import plural
 from medcontract.rendering.view import clean
 from medcontract.results.preflight import Preflight
@@ -109,7 +109,7 @@ def _path(problem: FileProblem) -> str:
 
 def _of_problem(path: str, problem: Problem, show_values: bool) -> Annotation:
     message = problem.message_with_value if show_values else problem.message
-    entry = CATALOGUE.get(problem.code)
+    entry = problem_codes().get(problem.code)
     return Annotation(
         level=problem.severity,
         code=problem.code,

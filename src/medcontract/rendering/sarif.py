@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from medcontract import _version
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.problems import plural
 from medcontract.rendering.annotations import Annotation, Reviewed, annotated, codes, not_listed
 from medcontract.rendering.view import View
@@ -41,7 +41,7 @@ def _rules(names: Sequence[str], result: Reviewed) -> list[dict[str, Any]]:
 
 
 def _rule(code: str, title: str) -> dict[str, Any]:
-    entry = CATALOGUE.get(code)
+    entry = problem_codes().get(code)
     if entry is None:
         return {"id": code, "shortDescription": {"text": printable(title)}}
     text = f"{entry.meaning}\n\nWrong:\n{entry.mistake}\n\nRight:\n{entry.fix}"

@@ -82,7 +82,7 @@ def test_an_error_prints_its_hint() -> None:
 def _texts_of_errors() -> Iterator[tuple[str, str]]:
     """Every text that an error is raised with below the command line, placeholders filled in."""
     for path in sorted((ROOT / "src" / "medcontract").rglob("*.py")):
-        if not {"cli", "catalog"}.isdisjoint(path.relative_to(ROOT / "src" / "medcontract").parts):
+        if "cli" in path.relative_to(ROOT / "src" / "medcontract").parts:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

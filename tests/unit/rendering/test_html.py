@@ -19,7 +19,7 @@ from tests.scoring_files import case, response
 
 import medcontract
 from medcontract.benchmark import BenchmarkReport
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.errors import CallError
 from medcontract.rendering.html import charts
 from medcontract.rendering.html.page import table_blocks
@@ -293,7 +293,7 @@ def test_a_case_without_a_lead_time(tmp_path: Path) -> None:
 def test_names_in_explanations_are_code() -> None:
     """Of every problem code."""
     report = medcontract.validate(b'{"x": 1}', "lesions/model", name="x.json")
-    for code, entry in CATALOGUE.items():
+    for code, entry in problem_codes().items():
         problem = structs.replace(report.problems[0], code=code)
         page = Validation.of((structs.replace(report, problems=(problem,)),)).to_html()
         assert "&lt;code&gt;" not in page, code

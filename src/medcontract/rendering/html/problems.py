@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from medcontract.catalog import CATALOGUE
+from medcontract.catalog import problem_codes
 from medcontract.problems import plural
 from medcontract.rendering.view import clean
 from medcontract.results.validation import Problem
@@ -60,7 +60,7 @@ def _group(code: str, severity: str, some: Sequence[tuple[str, Problem]], show_v
         same.setdefault((file, message, problem.hint), []).append(problem)
     rows = [_row(file, alike, show_values, not shared) for (file, _, _), alike in list(same.items())[:_MOST_ROWS]]
     left = len(same) - len(rows)
-    entry = CATALOGUE.get(code)
+    entry = problem_codes().get(code)
     return Group(
         code=code, severity=severity, title=entry.title if entry else "", meaning=entry.meaning if entry else "",
         size=plural(count, "problem"), hint=shared or "", rows=rows,
