@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 def read_blocks(stream: BinaryIO, *arguments: Any) -> Iterator[Any]:
     """Read a Parquet file, but crash if it contains a certain word."""
-    from medcontract.reading import parquet_file
+    from medcontract.reading import parquet
 
     _crash(stream)
-    yield from parquet_file._read_blocks(stream, *arguments)
+    yield from parquet._read_blocks(stream, *arguments)
 
 
 def decode(stream: BinaryIO) -> Iterator[Any]:
@@ -41,9 +41,9 @@ def main() -> int:
 
     from medcontract.cli.main import main
     from medcontract.images import jpeg
-    from medcontract.reading import parquet_file
+    from medcontract.reading import parquet
 
-    vars(parquet_file)["_read_blocks"], vars(jpeg)["_decode"] = deadly.read_blocks, deadly.decode
+    vars(parquet)["_read_blocks"], vars(jpeg)["_decode"] = deadly.read_blocks, deadly.decode
     return main(sys.argv[1:])
 
 

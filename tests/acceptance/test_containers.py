@@ -18,7 +18,7 @@ from tests.support import VECTORS
 import medcontract
 from medcontract.cli.main import main
 from medcontract.contracts.pandera_schemas import frame_schema
-from medcontract.reading import json_pointer, parquet_file
+from medcontract.reading import json_locator, parquet
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 
@@ -346,7 +346,7 @@ def test_pandera_refuses_half_a_surrogate_pair() -> None:
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pyarrow is not installed, the call says what to install."""
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    monkeypatch.setattr(parquet_file, "run_isolated", lambda parse, *arguments: parse(*arguments))
+    monkeypatch.setattr(parquet, "run_isolated", lambda parse, *arguments: parse(*arguments))
     with pytest.raises(medcontract.CallError, match="pyarrow") as caught:
         medcontract.validate(b"PAR1" + b"\0" * 20, "lesions/truth", name="x.parquet")
     assert "medcontract[parquet]" in (caught.value.hint or "")
@@ -473,14 +473,14 @@ def test_places_of_many_problems_are_found_in_few_passes(monkeypatch: pytest.Mon
 def test_many_problems_of_one_record_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking for all wrong items of a list steps over each of its items once."""
     steps = 0
-    really_next = json_pointer._next
+    really_next = json_locator._next
 
     def counted(raw: bytes, position: int) -> int:
         nonlocal steps
         steps += 1
         return really_next(raw, position)
 
-    monkeypatch.setattr(json_pointer, "_next", counted)
+    monkeypatch.setattr(json_locator, "_next", counted)
     data = json.dumps({"offline_runs": [1] * 900, "proofs": []}).encode()
     assert medcontract.validate(data, "extraction/evidence", name="x.json").errors == 900
     assert steps <= 1000

@@ -18,7 +18,7 @@ from tests.support import Vector, assert_sound, property_settings, vectors
 import medcontract
 from medcontract.api import validate_files
 from medcontract.contracts import error_mapping
-from medcontract.reading import csv_file, json_scanner
+from medcontract.reading import csv_rows, json_scanner
 from medcontract.results.validation import FileReport
 from medcontract.validation import record_errors, records
 from medcontract.validation.record_errors import KnownMistakes
@@ -31,8 +31,8 @@ def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "_without_places", lambda findings: None)
     monkeypatch.setattr(records, "_LONGEST_KNOWN", -1)
     monkeypatch.setattr(records, "_MOST_KNOWN", 0)
-    monkeypatch.setattr(csv_file, "_LONGEST_KNOWN", -1)
-    monkeypatch.setattr(csv_file, "_is_json", lambda record: False)
+    monkeypatch.setattr(csv_rows, "_LONGEST_KNOWN", -1)
+    monkeypatch.setattr(csv_rows, "_is_json", lambda record: False)
 
 
 # --- one record with very many faults ------------------------------------------------------------

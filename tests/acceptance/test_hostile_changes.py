@@ -17,7 +17,7 @@ from tests.scoring_files import CLASSES, guess, image, write
 import medcontract
 from medcontract.containers import BY_ENDING
 from medcontract.errors import FileChanged
-from medcontract.reading import chunks, slices
+from medcontract.reading import chunks
 from medcontract.reading.source import Source
 from medcontract.scoring.lesions import LesionsScorer
 from medcontract.validation import dispatch, load
@@ -152,9 +152,9 @@ def test_files_are_not_read_once_more(tmp_path: Path, monkeypatch: pytest.Monkey
         assert told_hash(medcontract.score(truth(tmp_path), sent)) == sha256(sent)
 
 
-def same_slices(path: Path, cuts: Sequence[slices.Span], digests: Sequence[str]) -> bool:
+def same_slices(path: Path, cuts: Sequence[chunks.Span], digests: Sequence[str]) -> bool:
     with path.open("rb") as stream:
-        found = slices.hash_slices(stream, cuts)
+        found = chunks.hash_slices(stream, cuts)
     return found is not None and found[1] == digests
 
 
@@ -172,14 +172,14 @@ def test_slices_are_those_of_the_file(
     assert len(cuts) > 2
     digests = []
     for span in cuts:
-        each = slices.Slice(str(path), path.name, span, source.limits)
+        each = chunks.Slice(str(path), path.name, span, source.limits)
         each.watched = True
         each.prepare()
         with each.open() as stream:
             stream.read()
         digests.append(each.sha256())
     with path.open("rb") as stream:
-        assert slices.hash_slices(stream, cuts) == (sha256(path), digests)
+        assert chunks.hash_slices(stream, cuts) == (sha256(path), digests)
     data = bytearray(path.read_bytes())
     for place in (0, len(data) // 2, cuts[1].start - 1, cuts[1].start, len(data) - 1):
         changed = bytearray(data)

@@ -22,9 +22,9 @@ import medcontract
 from medcontract import isolated
 from medcontract.api import validate_files
 from medcontract.contracts import registry
-from medcontract.reading import parquet_file
-from medcontract.reading.csv_file import Layout
+from medcontract.reading import parquet
 from medcontract.reading.parquet_pages import page_sizes
+from medcontract.reading.row_layout import Layout
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.validation.frames import _KnownRows
@@ -73,7 +73,7 @@ def repeated(tmp_path: Path) -> Path:
 @pytest.fixture
 def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are parsed in this process."""
-    monkeypatch.setattr(parquet_file, "run_isolated", lambda parse, *arguments: parse(*arguments))
+    monkeypatch.setattr(parquet, "run_isolated", lambda parse, *arguments: parse(*arguments))
 
 
 @pytest.mark.usefixtures("_here")
@@ -82,7 +82,7 @@ def test_a_repeated_text_takes_little_memory(repeated: Path) -> None:
     source = Source(repeated)
     source.prepare()
     with _counted() as pool:
-        assert sum(1 for _ in parquet_file.rows(source)) == 400
+        assert sum(1 for _ in parquet.rows(source)) == 400
     assert _MIB < pool.max_memory() < 30 * _MIB
 
 
@@ -121,7 +121,7 @@ def test_one_huge_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be unpacked as a whole, so it is refused, whatever the limit of the file is."""
     path = _written(tmp_path / "x.parquet", _table(["a" * _MIB] * 10), use_dictionary=False)
     assert _codes(_judged(path))[:1] == ["MC201"]
-    monkeypatch.setattr(parquet_file, "MAX_DOCUMENT", 5 * _MIB)
+    monkeypatch.setattr(parquet, "MAX_DOCUMENT", 5 * _MIB)
     (problem,) = _judged(path).problems
     assert (problem.code, problem.message) == ("MC027", "a page of the file decompresses to more than 5 MiB")
 
@@ -174,7 +174,7 @@ def test_all_types_are_read_as_before() -> None:
     pq.write_table(table, stream)
     source = Source(stream.getvalue(), "x.parquet")
     source.prepare()
-    assert list(parquet_file.rows(source)) == [tuple(row.values()) for row in pq.read_table(stream).to_pylist()]
+    assert list(parquet.rows(source)) == [tuple(row.values()) for row in pq.read_table(stream).to_pylist()]
 
 
 @pytest.mark.slow

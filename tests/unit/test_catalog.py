@@ -26,7 +26,7 @@ from tests.unit.challenges import test_challenge_file
 import medcontract
 from medcontract.catalog import problem_codes
 from medcontract.images import check_image
-from medcontract.reading import json_file, limits
+from medcontract.reading import json_stream, limits
 from medcontract.reading.limits import Limits
 
 _CODE = re.compile(r"MC[0-9]{3}")
@@ -98,7 +98,7 @@ def _an_archive(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileRepo
 
 
 def _a_large_record(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
-    patch.setattr(json_file, "BLOCK", 64)
+    patch.setattr(json_stream, "BLOCK", 64)
     patch.setattr("medcontract.reading.source.Limits", lambda: Limits(record=256))
     records = [lesion(1, image_id="I" * 1000)]
     return medcontract.validate(json.dumps({"labels": records}).encode(), "lesions/truth", name="x.json")

@@ -19,7 +19,7 @@ from medcontract.errors import NotRecognized
 from medcontract.hints.table_arrangements import in_records
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
-from medcontract.reading import json_pointer
+from medcontract.reading import json_locator
 from medcontract.reading.diagnosis import MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import MAX_DEPTH
@@ -342,7 +342,7 @@ def _not_a_list(value: Any, raw: bytes, base: int) -> Finding | None:
 
 def _place(raw: bytes, key: str) -> int:
     try:
-        return json_pointer.find(raw, (key,))[0]
+        return json_locator.find(raw, (key,))[0]
     except Broken:  # the text is only the start of the file
         return 0
 

@@ -10,7 +10,7 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import NotRecognized
 from medcontract.hints.json_arrangements import by_column, list_keys, parsed, shape_of, start_of
 from medcontract.problems import Finding, Ref
-from medcontract.reading import jsonl_file
+from medcontract.reading import jsonl
 from medcontract.reading.diagnosis import FENCE, MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
@@ -135,6 +135,6 @@ class LastLine:
     def _end(self) -> int | None:
         """Where the file ends, if its last line has no line ending. This reads the file once."""
         end = None
-        for text, offset in jsonl_file.texts(self._source):
+        for text, offset in jsonl.texts(self._source):
             end = offset + len(text) if text and not text.endswith((b"\n", b"\r")) else None
         return end

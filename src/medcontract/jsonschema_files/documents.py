@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from medcontract.errors import CallError
 from medcontract.jsonschema_files.drafts import LATEST, SUPPORTED, Draft, draft_named
 from medcontract.problems import Path, pointer
-from medcontract.reading.json_pointer import Locator
+from medcontract.reading.json_locator import Locator
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.limits import MAX_RECORD
 from medcontract.reading.line_index import places

@@ -12,11 +12,11 @@ from medcontract.contracts.fast_decoder import no_repeated_key
 from medcontract.hints.lines import explain_line
 from medcontract.jsonschema_files.checker import SchemaChecker
 from medcontract.problems import Finding, Ref, empty_file
-from medcontract.reading import jsonl_file
-from medcontract.reading.json_file import too_large
-from medcontract.reading.json_pointer import Locator
+from medcontract.reading import jsonl
+from medcontract.reading.json_locator import Locator
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
+from medcontract.reading.located_records import too_large
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of
@@ -72,7 +72,7 @@ def _validate_lines(
     source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None
 ) -> int:
     count = 0
-    for raw, offset, _ in jsonl_file.records(source, lambda raw: None):
+    for raw, offset, _ in jsonl.records(source, lambda raw: None):
         ref = Ref(offset, len(raw), count)
         if raw:
             _validate_text(raw, ref, schema, collector)

@@ -11,9 +11,9 @@ from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.rules import Accumulator, UniqueIndex, stable_hash
 from medcontract.errors import CallError, FileChanged
 from medcontract.reading.archive_paths import open_source
-from medcontract.reading.json_file import JsonFile, Member
+from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
+from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
-from medcontract.reading.slices import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.source import Source, Unreadable, file_state, open_file
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import validator_for

@@ -20,11 +20,11 @@ from medcontract.parallel.chunk import Chunk, ChunkSink, Outcome, Sinks, WholeFi
 from medcontract.parallel.pool import Pool, PoolFailed
 from medcontract.parallel.sinks import NoSink
 from medcontract.problems import Finding, Ref
-from medcontract.reading.chunks import spans
-from medcontract.reading.json_file import JsonFile, TooLarge
+from medcontract.reading.chunks import Span, spans
 from medcontract.reading.json_scanner import Broken
+from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.line_index import line_breaks
-from medcontract.reading.slices import Span
+from medcontract.reading.located_records import TooLarge
 from medcontract.reading.source import Unreadable
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import container_for, validator_for

@@ -18,9 +18,10 @@ from medcontract.hints.csv_formats import known_column, other_format, unnamed_hi
 from medcontract.hints.keys import rename_hint
 from medcontract.hints.table_arrangements import IN_CSV, csv_rows, matches_exactly, other_arrangement
 from medcontract.problems import Finding, Ref
-from medcontract.reading.csv_file import CsvFile, Row, header_findings
+from medcontract.reading.csv_rows import CsvFile, header_findings
 from medcontract.reading.diagnosis import TOTAL_HINT, is_total
-from medcontract.reading.json_file import Block, Cut
+from medcontract.reading.located_records import Block, Cut
+from medcontract.reading.row_layout import Row
 from medcontract.reading.source import Source
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator

@@ -24,10 +24,10 @@ from medcontract.errors import CallError, NotRecognized
 from medcontract.extras import is_frame, require
 from medcontract.hints.table_arrangements import IN_TABLE, first_rows, matches_exactly, other_arrangement
 from medcontract.problems import Finding, Ref
-from medcontract.reading import parquet_file
-from medcontract.reading.csv_file import Layout, Row, too_wide
-from medcontract.reading.json_file import Block, Cut, Decode, Lines, too_large
+from medcontract.reading import parquet
 from medcontract.reading.limits import MAX_MEMBERS
+from medcontract.reading.located_records import Block, Cut, Decode, Lines, too_large
+from medcontract.reading.row_layout import Layout, Row, too_wide
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.types import Column
@@ -286,21 +286,21 @@ class ParquetValidator(_CellsValidator):
 
     @classmethod
     def recognize(cls, source: Source) -> Recognized:
-        return _recognized(parquet_columns(source), lambda: parquet_file.rows(source))
+        return _recognized(parquet_columns(source), lambda: parquet.rows(source))
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
-        yield from _other_arrangement(parquet_columns(source), lambda: parquet_file.rows(source))
+        yield from _other_arrangement(parquet_columns(source), lambda: parquet.rows(source))
 
     def begin(self) -> bool:
         self.names = parquet_columns(self.source)
         if self.progress:
-            self.progress = _in_bytes(self.progress, sum(group.rows for group in parquet_file.row_groups(self.source)))
+            self.progress = _in_bytes(self.progress, sum(group.rows for group in parquet.row_groups(self.source)))
         return super().begin()
 
     def cells(self) -> Iterator[list[list[Any]] | None]:
         self._size = 0
-        return parquet_file.blocks(self.source)
+        return parquet.blocks(self.source)
 
     @cached_property
     def _known_rows(self) -> _KnownRows:
@@ -310,7 +310,7 @@ class ParquetValidator(_CellsValidator):
         limits = self.source.limits
         record, value = (b"", None) if cells is None else self._known_rows.record(tuple(cells))
         if self._size + len(record) > limits.unpacked:
-            parquet_file.check_size(limits, self._size + len(record))
+            parquet.check_size(limits, self._size + len(record))
         self.add_size(len(record))
         if 0 < len(record) <= limits.record:
             return Row(record, number, 0, 0, None, value)
@@ -336,9 +336,9 @@ class _KnownRows:
     def __init__(self, layout: Layout, decode: Decode) -> None:
         self._layout = layout
         self._decode = decode
-        self._known: dict[parquet_file.Cells, tuple[tuple[type, ...], bytes, Any]] = {}
+        self._known: dict[parquet.Cells, tuple[tuple[type, ...], bytes, Any]] = {}
 
-    def record(self, cells: parquet_file.Cells) -> tuple[bytes, Any]:
+    def record(self, cells: parquet.Cells) -> tuple[bytes, Any]:
         """The JSON of a row, and its value by `Decode`."""
         types = tuple(map(type, cells))
         if not _COMPARABLE.issuperset(types):
@@ -353,7 +353,7 @@ class _KnownRows:
             self._known[cells] = types, record, value
         return record, value
 
-    def _write(self, cells: parquet_file.Cells) -> tuple[bytes, Any]:
+    def _write(self, cells: parquet.Cells) -> tuple[bytes, Any]:
         record = self._layout.record(cells, _parquet_cell)
         return record, self._decode(record)
 
@@ -365,7 +365,7 @@ def _parquet_cell(value: Any, column: Column) -> str:
 def parquet_columns(source: Source) -> list[str]:
     """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `CallError` without pyarrow."""
     try:
-        return parquet_file.columns(source)
+        return parquet.columns(source)
     except ImportError:
         raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
 

@@ -16,11 +16,11 @@ from medcontract.hints.json_arrangements import has_nested_lists, in_file, list_
 from medcontract.hints.keys import with_hints
 from medcontract.hints.table_arrangements import records_match_exactly
 from medcontract.problems import Finding, Path, Ref, empty_file
-from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, too_large
-from medcontract.reading.json_outline import outline
-from medcontract.reading.json_pointer import find
+from medcontract.reading.json_locator import find
 from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
+from medcontract.reading.json_stream import JsonFile, Member, is_json, outline
 from medcontract.reading.limits import MAX_DOCUMENT
+from medcontract.reading.located_records import Cut, TooLarge, too_large
 from medcontract.reading.source import Source
 from medcontract.types import Outline
 from medcontract.validation.record_errors import Examined, Rest, counted_only, examine

@@ -13,10 +13,11 @@ from medcontract.hints.json_arrangements import parsed
 from medcontract.hints.lines import LastLine, explain_line, one_value, whole_files
 from medcontract.hints.table_arrangements import in_records, records_match_exactly
 from medcontract.problems import Finding, Ref, empty_file
-from medcontract.reading import jsonl_file
+from medcontract.reading import jsonl
 from medcontract.reading.diagnosis import MOST_BYTES
-from medcontract.reading.json_file import Block, Cut, check_syntax, too_large
 from medcontract.reading.json_scanner import Broken, scan
+from medcontract.reading.json_stream import check_syntax
+from medcontract.reading.located_records import Block, Cut, too_large
 from medcontract.reading.source import Source
 from medcontract.validation.record_errors import Examined
 from medcontract.validation.records import RecordsValidator, broken_finding
@@ -45,7 +46,7 @@ class JsonLinesValidator(RecordsValidator):
 
     @classmethod
     def recognize(cls, source: Source) -> Recognized:
-        for number, (raw, offset, _) in enumerate(islice(jsonl_file.records(source, lambda raw: None), 1000)):
+        for number, (raw, offset, _) in enumerate(islice(jsonl.records(source, lambda raw: None), 1000)):
             try:
                 value = scan(raw).value
             except Broken:
@@ -66,7 +67,7 @@ class JsonLinesValidator(RecordsValidator):
             return
         index = -1
         last_line = LastLine(source)
-        for index, (raw, offset, _) in enumerate(jsonl_file.records(source, lambda raw: None)):
+        for index, (raw, offset, _) in enumerate(jsonl.records(source, lambda raw: None)):
             ref = Ref(offset, len(raw), index)
             if not raw:
                 yield too_large(source.limits.record, None, ref)
@@ -98,14 +99,14 @@ class JsonLinesValidator(RecordsValidator):
         return super().collect(self._last_line.explain(finding, ref), ref)
 
     def cuts(self) -> Iterator[Cut]:
-        return jsonl_file.records(self.source, self.decode)
+        return jsonl.records(self.source, self.decode)
 
     def blocks(self) -> Iterator[Cut | Block]:
-        return jsonl_file.records_in_blocks(self.source, self.decode, self.decode_lines)
+        return jsonl.records_in_blocks(self.source, self.decode, self.decode_lines)
 
     def blocks_between(self, start: int, end: int) -> Iterator[Cut | Block]:
-        texts = jsonl_file.without_long_lines(self.source.read(start, end - start), start, self.source.limits.record)
-        return jsonl_file.in_blocks(texts, self.decode, self.decode_lines)
+        texts = jsonl.without_long_lines(self.source.read(start, end - start), start, self.source.limits.record)
+        return jsonl.in_blocks(texts, self.decode, self.decode_lines)
 
     def examine_record(self, raw: bytes) -> Examined:
         """Like the base method, but a syntax error makes only this line invalid."""

@@ -18,9 +18,9 @@ from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
 from medcontract.contracts.rules.collection import Part
 from medcontract.hints.values import list_of_names_hint
 from medcontract.problems import Finding, Ref
-from medcontract.reading.json_file import Block, Cut, Decode, Lines, TooLarge, too_large
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import LINES_BLOCK
+from medcontract.reading.located_records import Block, Cut, Decode, Lines, TooLarge, too_large
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.problem_collector import ProblemCollector

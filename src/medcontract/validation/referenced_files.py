@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from medcontract.problems import Finding
-from medcontract.reading.json_file import TooLarge
 from medcontract.reading.json_scanner import Broken, scan
+from medcontract.reading.located_records import TooLarge
 from medcontract.reading.source import Unreadable
 from medcontract.results.validation import NamedFiles
 from medcontract.validation.record_errors import examine

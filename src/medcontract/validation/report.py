@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from medcontract.problems import NO_CARET, Finding, Ref, pointer
-from medcontract.reading.json_pointer import Locator
+from medcontract.reading.json_locator import Locator
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.line_index import Excerpts, Place, places
 from medcontract.reading.source import Source, Unreadable

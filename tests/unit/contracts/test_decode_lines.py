@@ -14,7 +14,8 @@ from tests.support import property_settings
 
 import medcontract
 from medcontract.contracts import registry
-from medcontract.reading.csv_file import CsvFile, Row
+from medcontract.reading.csv_rows import CsvFile
+from medcontract.reading.row_layout import Row
 from medcontract.reading.source import Source
 from medcontract.scoring.canonical import record_lines, record_text
 

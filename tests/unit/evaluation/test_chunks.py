@@ -19,8 +19,8 @@ from tests.scoring_files import as_json, guess, image, write
 import medcontract
 from medcontract.containers import BY_ENDING
 from medcontract.reading import chunks
+from medcontract.reading.chunks import Slice, Span
 from medcontract.reading.limits import Limits
-from medcontract.reading.slices import Slice, Span
 from medcontract.reading.source import Source
 
 pytest.importorskip("distributed", reason="needs the extra dask")

@@ -23,8 +23,7 @@ import medcontract
 from medcontract.addresses import Address
 from medcontract.errors import CallError
 from medcontract.reading import chunks, remote
-from medcontract.reading.chunks import likely_row_end
-from medcontract.reading.slices import Span
+from medcontract.reading.chunks import Span, likely_row_end
 from medcontract.reading.source import Source
 
 pytest.importorskip("distributed", reason="needs the extra dask")

@@ -15,7 +15,7 @@ from tests.scoring_files import guess, image, write
 from tests.support import property_settings
 
 import medcontract
-from medcontract.reading import jsonl_file
+from medcontract.reading import jsonl
 from medcontract.reading.source import Source
 from medcontract.scoring.expected import Expected
 from medcontract.scoring.pairing import Pairing
@@ -28,7 +28,7 @@ Record = dict[str, Any]
 def blocks_of(size: int, rule_alone: bool = False) -> Iterator[None]:
     """Files are read in blocks of so many bytes, and with a landmark before each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl_file, "LINES_BLOCK", size)
+        patch.setattr(jsonl, "LINES_BLOCK", size)
         patch.setattr(records, "LINES_BLOCK", size)
         for sink in (Pairing, Expected) if rule_alone else ():
             patch.setattr(sink, "finds_repeated", lambda self, rule: False)

@@ -22,12 +22,12 @@ from tests.support import assert_sound, lesion, lesions, property_settings, repo
 
 import medcontract
 from medcontract.contracts import registry
-from medcontract.reading import csv_file, json_file, jsonl_file, line_index
+from medcontract.reading import csv_rows, json_stream, jsonl, line_index
 from medcontract.reading import source as source_module
-from medcontract.reading.csv_file import CsvFile
-from medcontract.reading.json_file import JsonFile
-from medcontract.reading.json_pointer import find
+from medcontract.reading.csv_rows import CsvFile
+from medcontract.reading.json_locator import find
 from medcontract.reading.json_scanner import Broken, Scanned, scan
+from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.types import Column
@@ -202,7 +202,7 @@ def test_find_goes_as_far_as_a_path_does(text: Text, data: st.DataObject) -> Non
 def blocks_of(size: int, largest: int | None = None) -> Iterator[None]:
     """Files are read in blocks of this many bytes; with `largest`, that is the limit of a record."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (line_index, json_file, jsonl_file, csv_file):
+        for module in (line_index, json_stream, jsonl, csv_rows):
             patch.setattr(module, "BLOCK" if hasattr(module, "BLOCK") else "LINES_BLOCK", size)
         if largest is not None:
             patch.setattr(source_module, "Limits", lambda: Limits(record=largest))
@@ -305,7 +305,7 @@ def test_lines_in_blocks(records: list[Any], data: st.DataObject, block: int, ma
     if data.draw(st.booleans()):
         text = text.rstrip(b"\r\n")
     with blocks_of(block):
-        found = [(raw, at) for raw, at, _ in jsonl_file.records(source_of(text, "x.jsonl"), lambda raw: None)]
+        found = [(raw, at) for raw, at, _ in jsonl.records(source_of(text, "x.jsonl"), lambda raw: None)]
     assert found == expected
 
 
@@ -326,7 +326,7 @@ def test_long_lines_in_blocks(lines: list[tuple[int, bytes, bytes]], block: int,
             expected.append((line, len(text)))
         text += line + end
     with blocks_of(block, limit):
-        found = [(raw, at) for raw, at, _ in jsonl_file.records(source_of(text, "x.jsonl"), lambda raw: None)]
+        found = [(raw, at) for raw, at, _ in jsonl.records(source_of(text, "x.jsonl"), lambda raw: None)]
     assert found == expected
 
 
@@ -540,16 +540,16 @@ def spoil(data: bytes, chance: random.Random) -> bytes:
 @contextmanager
 def steps_at_most(limit: int) -> Iterator[None]:
     """A loop that never ends fails the test instead of stopping it."""
-    pass_space, steps = json_file.Window.space, 0
+    pass_space, steps = json_stream.Window.space, 0
 
-    def counted(window: json_file.Window) -> bytes:
+    def counted(window: json_stream.Window) -> bytes:
         nonlocal steps
         steps += 1
         assert steps <= limit, "an endless loop"
         return pass_space(window)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_file.Window, "space", counted)
+        patch.setattr(json_stream.Window, "space", counted)
         yield
 
 

@@ -16,7 +16,7 @@ from tests.support import property_settings
 import medcontract
 from medcontract.contracts.lesion_classes import CLASSES
 from medcontract.contracts.registry import find
-from medcontract.reading.csv_file import Layout
+from medcontract.reading.row_layout import Layout
 from medcontract.types import Column
 from medcontract.validation import frames
 from medcontract.validation.frames import cell_json, cells_json

@@ -21,7 +21,7 @@ from medcontract.containers import BY_ENDING, CONTAINERS, Container
 from medcontract.contracts import registry
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import contract
-from medcontract.reading.csv_file import CsvFile
+from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.source import Source
 from medcontract.validation.csv_file import CsvValidator
 from medcontract.validation.dispatch import _validator
@@ -174,10 +174,10 @@ def test_a_new_container_is_an_entry_and_a_class(monkeypatch: pytest.MonkeyPatch
 # --- quick to start -------------------------------------------------------------------------------
 
 _OWN = {
-    "json": {"reading.json_file", "validation.json_file"},
-    "jsonl": {"reading.jsonl_file", "validation.jsonl_file"},
-    "csv": {"reading.csv_file", "validation.csv_file"},
-    "parquet": {"reading.parquet_file", "reading.parquet_pages", "validation.frames"},
+    "json": {"reading.json_stream", "validation.json_file"},
+    "jsonl": {"reading.jsonl", "validation.jsonl_file"},
+    "csv": {"reading.csv_rows", "validation.csv_file"},
+    "parquet": {"reading.parquet", "reading.parquet_pages", "validation.frames"},
 }
 
 

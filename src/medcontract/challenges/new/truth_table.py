@@ -10,10 +10,11 @@ import msgspec
 
 from medcontract.containers import CSV, JSON, PARQUET, Container
 from medcontract.problems import Finding, Ref, plural
-from medcontract.reading import jsonl_file, parquet_file
-from medcontract.reading.csv_file import CsvFile, header_findings
-from medcontract.reading.json_file import JsonFile, TooLarge, too_large
+from medcontract.reading import jsonl, parquet
+from medcontract.reading.csv_rows import CsvFile, header_findings
 from medcontract.reading.json_scanner import Broken, scan
+from medcontract.reading.json_stream import JsonFile
+from medcontract.reading.located_records import TooLarge, too_large
 from medcontract.reading.source import Source, Unreadable
 from medcontract.validation.csv_file import broken_header, header_ref
 from medcontract.validation.dispatch import container_of
@@ -124,7 +125,7 @@ def _json_records(source: Source) -> Iterator[Record]:
 
 
 def _jsonl_records(source: Source) -> Iterator[Record]:
-    for number, (raw, offset, value) in enumerate(jsonl_file.records(source, _object)):
+    for number, (raw, offset, value) in enumerate(jsonl.records(source, _object)):
         ref = Ref(offset, len(raw), number)
         if not raw:
             raise _Stop(too_large(source.limits.record, None, ref))
@@ -163,7 +164,7 @@ def _parquet_records(source: Source) -> Iterator[Record]:
     if repeated:
         raise _Stop(Finding("MC015", f"{plural(repeated, 'column')} repeated", "keep one of each"))
     _check_size(0, len(names))
-    for cells in parquet_file.rows(source):
+    for cells in parquet.rows(source):
         if cells is None:
             raise _Stop(too_large(source.limits.record, None))
         yield {name: json.loads(cell_json(cell, False)) for name, cell in zip(names, cells, strict=True)}

@@ -11,60 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
 
 from medcontract.lazy_patterns import lazy_pattern
-from medcontract.problems import Finding, Ref, empty_file
+from medcontract.problems import Ref, empty_file
 from medcontract.reading.diagnosis import MOST_BYTES, before_json
-from medcontract.reading.gunzip import size_text
 from medcontract.reading.json_scanner import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
+from medcontract.reading.located_records import Cut, Decode, TooLarge
 from medcontract.reading.source import Source
-
-Decode = Callable[[bytes], Any]
-"""Decodes the bytes of one record to a valid value, or to None if it may be invalid."""
-
-DecodeLines = Callable[[bytes], list[Any] | None]
-"""Decodes records, one per line, to valid values, or to None if any of them may be invalid."""
-
-Cut = tuple[bytes, int, Any]
-"""One record of the file: its bytes, its offset, and the result of `Decode`."""
-
-
-class Lines:
-    """The bytes of consecutive records, one per line, which are only split if something is wrong with one of them."""
-
-    __slots__ = ("_count", "_text")
-
-    def __init__(self, text: bytes, count: int) -> None:
-        self._text = text
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return len(self._text)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._text.splitlines(keepends=True))
-
-    def offsets(self, first: int) -> Iterator[int]:
-        """The offset of each record, from that of the first one."""
-        return accumulate(map(len, self), initial=first)
-
-    def last_offset(self, first: int) -> int:
-        """The offset of the last record."""
-        return first + self._text.rfind(b"\n", 0, -1) + 1
-
-
-Block = tuple[Lines, int, list[Any]]
-"""Consecutive decoded records: their bytes, the offset of the first one, their values."""
+from medcontract.types import Outline
 
 
 class Member(NamedTuple):
@@ -100,22 +58,6 @@ _TOKEN = lazy_pattern(_VALUES + rb'++|["{}\[\]]', re.DOTALL)
 _PLAIN_ITEM = re.compile(rb"([0-9A-Za-z.+-]++),(?=[0-9A-Za-z.+-])")
 """A number or a word in a list, with another one right after its comma."""
 _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
-
-
-class TooLarge(Exception):
-    """One value is larger than the limit."""
-
-    def __init__(self, offset: int) -> None:
-        super().__init__(offset)
-        self.offset = offset
-
-
-def too_large(limit: int, offset: int | None, ref: Ref | None = None) -> Finding:
-    return Finding(
-        "MC020", f"one record is larger than {size_text(limit)}",
-        "remove what the contract does not require, or raise the limit with --max-record",
-        offset=offset, ref=ref,
-    )  # fmt: skip
 
 
 class Window:
@@ -436,6 +378,75 @@ def is_json(source: Source) -> bool:
         return len(raw) <= MAX_DOCUMENT and (raw.isascii() or bool(raw.decode()))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+
+
+def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
+    """Read only keys, until `enough` returns true or the file ends. Syntax errors end it silently."""
+    keys: set[str] = set()
+    items: dict[str, frozenset[str]] = {}
+    places: dict[str, Ref] = {}
+    schema: str | None = None
+    seen = 0
+    complete = False
+    window = Window(source)
+    try:
+        first = window.space()
+        if first == b"[":
+            return Outline(frozenset(), {"": _first_keys(window, "", places)}, None, "list", places)
+        if first != b"{":
+            return Outline(frozenset(), {}, None, "other")
+        window.at += 1
+        while window.space() == b'"':
+            key, _ = window.string()
+            keys.add(key)
+            seen += 1
+            if window.space() != b":" or seen > MAX_MEMBERS:
+                break
+            window.at += 1
+            if window.space() == b"[":
+                early = Outline(frozenset(keys), items, schema, "object", places)
+                items[key] = _first_keys(window, key, places)
+                if enough(early):
+                    return early
+                _skip_items(window)
+            else:
+                raw = window.cut()
+                if key == "$schema" and raw.startswith(b'"'):
+                    schema = read_string(raw, 0)[0]
+            if window.space() != b",":
+                break
+            window.at += 1
+        complete = window.space() == b"}"
+    except (Broken, TooLarge):
+        pass
+    finally:
+        window.close()
+    return Outline(frozenset(keys), items, schema, "object", places, complete)
+
+
+def _first_keys(window: Window, list_key: str, places: dict[str, Ref]) -> frozenset[str]:
+    """The keys of the first item of the list that opens here; the window stays after that item."""
+    window.at += 1
+    if window.space() != b"{":
+        return frozenset()
+    offset = window.base + window.at
+    raw = window.cut()
+    places[list_key] = Ref(offset, len(raw), 0, (list_key, 0) if list_key else (0,))
+    value = scan(raw).value
+    return frozenset(value) if isinstance(value, dict) else frozenset()
+
+
+def _skip_items(window: Window) -> None:
+    """Skip to the end of the list; complete items in memory are skipped in one step."""
+    while True:
+        char = window.skip_run()
+        if char == b"]":
+            window.at += 1
+            return
+        if char:
+            window.cut()
+        elif not window.fill():
+            return
 
 
 def _at_the_start(broken: Broken, text: bytes) -> Broken:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from medcontract.reading.json_file import Block, Cut, Decode, DecodeLines, Lines
 from medcontract.reading.limits import LINES_BLOCK
+from medcontract.reading.located_records import Block, Cut, Decode, DecodeLines, Lines
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")

@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 from medcontract.isolated import Crashed, Parser, run_isolated
 from medcontract.problems import Finding
-from medcontract.reading.csv_file import too_wide
 from medcontract.reading.gunzip import size_text
 from medcontract.reading.limits import MAX_DOCUMENT, MAX_MEMBERS, Limits
 from medcontract.reading.parquet_pages import BadHeader, page_sizes
+from medcontract.reading.row_layout import too_wide
 from medcontract.reading.source import Source, Unreadable
 
 _BATCH = 8192
