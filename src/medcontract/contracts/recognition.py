@@ -1,30 +1,24 @@
 """Recognizes the contract of a file from its keys, never from its name.
 
-A file that matches exactly one contract exactly is decided by its keys alone. For all others, names that are alike
-count as the same (`medcontract.contracts.similar_contracts`, loaded only then), so that predictions with other
+A file that matches exactly one contract exactly is decided by its keys alone. For all others, similar names
+count as the same (`medcontract.contracts.near_recognition`, loaded only then), so that predictions with other
 spellings are checked as predictions, and not accepted as something that allows any column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
 from medcontract.errors import NotRecognized
 from medcontract.lazy_patterns import lazy_pattern
-from medcontract.problems import Ref, is_plain
+from medcontract.problems import Ref
 from medcontract.types import Outline
-
-if TYPE_CHECKING:
-    from medcontract.contracts.similar_contracts import Match
 
 Costs = list[tuple[int, str]]
 """The distance of each candidate (0: an exact match) and its id."""
-_Matches = Callable[[], list["Match"]]
-"""The candidates if alike names count as the same, best first."""
-
 _URN = lazy_pattern(
     r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v([0-9]{1,9})(?:[.:]draft-07)?(?:\.json)?\Z"
 )
@@ -69,14 +63,11 @@ def of_outline(outline: Outline) -> Recognized:
         return Recognized(named, "its $schema")
     if outline.outer == "list":
         return _of_record(outline.items[""], "its records", outline.first.get(""))
+    found = _exact(lambda: _file_costs(outline), "its keys", "its keys")
+    if found is None:
+        from medcontract.contracts import near_recognition
 
-    def matches() -> list[Match]:
-        from medcontract.contracts import similar_contracts
-
-        return similar_contracts.of_outline(outline, list(_candidates()))
-
-    inside = frozenset(key for keys in outline.items.values() for key in keys)
-    found = _choose(lambda: _file_costs(outline), matches, "its keys", "its keys", outline.keys | inside)
+        found = near_recognition.of_outline(outline)
     if not outline.complete and not _is_decided(outline, found):
         raise NotRecognized("the file ends before its contract can be recognized", "specify --contract ID")
     list_key = compiled()[found.contract_id].list_key
@@ -105,7 +96,7 @@ def _is_decided(outline: Outline, found: Recognized) -> bool:
     keys = {found.renames.get(key, key) for key in outline.keys}
     if entry.list_key:
         return entry.list_key in keys
-    return not any(other.list_key and keys <= other.header for other in _candidates())
+    return not any(other.list_key and keys <= other.header for other in candidates().values())
 
 
 def of_record(keys: frozenset[str], ref: Ref | None = None) -> Recognized:
@@ -114,30 +105,22 @@ def of_record(keys: frozenset[str], ref: Ref | None = None) -> Recognized:
 
 
 def _of_record(keys: frozenset[str], seen: str, ref: Ref | None) -> Recognized:
-    def matches() -> list[Match]:
-        from medcontract.contracts import similar_contracts
+    found = _exact(lambda: _record_costs(keys), seen, "its keys")
+    if found is None:
+        from medcontract.contracts import near_recognition
 
-        return similar_contracts.of_record(keys, list(_candidates()))
-
-    found = _choose(lambda: _record_costs(keys), matches, seen, "its keys", keys)
+        found = near_recognition.of_record(keys, seen)
     return _with_extra(found, keys, ref)
 
 
 def of_columns(columns: frozenset[str], ref: Ref | None = None) -> Recognized:
     """The contract of a table. Raises `NotRecognized`."""
+    found = _exact(lambda: _column_costs(columns), "its columns", "its columns")
+    if found is None:
+        from medcontract.contracts import near_recognition
 
-    def matches() -> list[Match]:
-        from medcontract.contracts import similar_contracts
-
-        return similar_contracts.of_columns(columns, list(_candidates()))
-
-    found = _choose(lambda: _column_costs(columns), matches, "its columns", "its columns", columns)
+        found = near_recognition.of_columns(columns)
     return _with_extra(found, columns, ref)
-
-
-def _candidates() -> Iterable[CompiledContract]:
-    """The contracts that a file can be of."""
-    return candidates().values()
 
 
 def _perfect(costs: Costs) -> bool:
@@ -147,7 +130,7 @@ def _perfect(costs: Costs) -> bool:
 def _file_costs(outline: Outline) -> Costs:
     costs: Costs = []
     keys = outline.keys - {"$schema"}
-    for entry in _candidates():
+    for entry in candidates().values():
         if may_be_file(keys, entry):
             cost = header_cost(keys, entry)
             if first := outline.items.get(entry.list_key or ""):
@@ -174,7 +157,7 @@ def header_cost(keys: frozenset[str], entry: CompiledContract) -> int:
 def _column_costs(columns: frozenset[str]) -> Costs:
     return [
         (cost, entry.id)
-        for entry in _candidates()
+        for entry in candidates().values()
         if (cost := _form_cost(columns, entry.column_forms, frozenset(column.name for column in entry.columns)))
         is not None
     ]
@@ -182,7 +165,9 @@ def _column_costs(columns: frozenset[str]) -> Costs:
 
 def _record_costs(keys: frozenset[str]) -> Costs:
     return [
-        (cost, entry.id) for entry in _candidates() if (cost := _form_cost(keys, entry.forms, entry.record)) is not None
+        (cost, entry.id)
+        for entry in candidates().values()
+        if (cost := _form_cost(keys, entry.forms, entry.record)) is not None
     ]
 
 
@@ -221,101 +206,26 @@ def _load_installed() -> bool:
     return plugins.load_installed()
 
 
-def _choose(rate: Callable[[], Costs], matches: _Matches, seen: str, by: str, keys: frozenset[str]) -> Recognized:
-    """The contract with the lowest cost. Installed plugins are loaded only if no contract matches exactly."""
+def _exact(rate: Callable[[], Costs], seen: str, by: str) -> Recognized | None:
+    """Return the contract that matches exactly, if any. Installed plugins are loaded only if not exactly one does."""
     costs = sorted(rate())
     if not _perfect(costs) and _load_installed():
         costs = sorted(rate())
-    if costs and costs[0][0] == 0:
-        best = [contract_id for cost, contract_id in costs if cost == 0]
-        built_in = [contract_id for contract_id in best if compiled()[contract_id].contract is None]
-        if len(best) == 1 or len(built_in) == 1:
-            return Recognized((built_in or best)[0], by)
-        raise _several(best, seen)
-    found = matches()
-    if not found:
-        raise _none(keys, seen)
-    found = _without_truths(found, keys, seen)
-    first = found[0]
-    equal = [match for match in found if match.order[:2] == first.order[:2]]
-    if len(equal) > 1 and (with_list := _with_list(found, keys)):
-        first, equal = with_list, [with_list]
-    if len(equal) > 1:
-        raise _several([match.contract_id for match in equal], seen, first.renames)
-    if first.doubts:
-        raise _in_doubt(first, seen)
-    return Recognized(first.contract_id, by, first.renames)
+    best = [contract_id for cost, contract_id in costs if cost == 0]
+    if not best:
+        return None
+    built_in = [contract_id for contract_id in best if compiled()[contract_id].contract is None]
+    if len(best) == 1 or len(built_in) == 1:
+        return Recognized((built_in or best)[0], by)
+    from medcontract.contracts import near_recognition
 
-
-def _with_list(found: list[Match], keys: frozenset[str]) -> Match | None:
-    """The only candidate whose list of records is there under its name, with an id of a record, if none of the best is.
-
-    A header alone matches many files.
-    """
-    entries = {match.contract_id: compiled()[match.contract_id] for match in found}
-    lists = [match for match in found if entries[match.contract_id].list_key in keys]
-    known = [match for match in lists if any(k.endswith("_id") for k in keys & entries[match.contract_id].record)]
-    best = {match.contract_id for match in found if match.order[:2] == found[0].order[:2]}
-    return known[0] if len(known) == 1 and known[0].contract_id not in best else None
-
-
-def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list[Match]:
-    """The candidates; without the best ones if these are truths, but a key says that it was predicted.
-
-    `predicted_class` is not another spelling of a true `label`, unless all keys have such names.
-    """
-    from medcontract.contracts.predicted_names import predicted_names, submissions_for
-
-    predicted = predicted_names(keys)
-    best = [match for match in found if match.order[:2] == found[0].order[:2]]
-    submissions: dict[str, list[CompiledContract]] = {}
-    for match in best if predicted else ():
-        truth = compiled()[match.contract_id]
-        known = truth.record | truth.header | {column.name for column in truth.columns}
-        if truth.list_key not in keys and not known.issuperset(predicted):
-            submissions[truth.id] = submissions_for(truth.id, list(_candidates()))
-    truths = {name for name, others in submissions.items() if others}
-    if not truths:
-        return found
-    wanted = {entry.id for name in truths for entry in submissions[name]}
-    left = [match for match in best if match.contract_id not in truths]
-    left = left or [match for match in found if match.contract_id in wanted]
-    if not left:
-        truth_id = min(truths)
-        raise _predicted(truth_id, predicted, submissions[truth_id][0], seen)
-    return left
-
-
-def _predicted(truth: str, names: list[str], submission: CompiledContract, seen: str) -> NotRecognized:
-    """A truth whose name says that it was predicted, and what predictions must have."""
-    form = eligible(frozenset(), submission.column_forms if seen == "its columns" else submission.forms)
-    columns = [column.name for column in submission.columns]
-    fields = sorted(form[0], key=lambda field: columns.index(field) if field in columns else -1) if form else []
-    shown = next((f"'{name}'" for name in names if is_plain(name)), "one of them")
-    return NotRecognized(
-        f"{seen} match {truth}, but {shown} belongs to predictions",
-        f"for {submission.id}, write {_join(fields)}; or specify --contract {truth}",
-    )
+    raise near_recognition.several(best, seen)
 
 
 def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Recognized:
     """With the keys that an open contract does not know, and where they are."""
     entry = compiled()[found.contract_id]
     return found._replace(extra=tuple(sorted(keys - entry.record)) if entry.open else (), ref=ref)
-
-
-def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES) -> NotRecognized:
-    if scope() is None:
-        hint = f"specify one: --contract {best[0]}, or {best[0]}=PATH"
-    else:
-        hint = f"specify it: {', or '.join(f'{each}=PATH' for each in sorted(best, reverse=True))}"  # the truth first
-    if seen == "its columns" and not any(compiled()[name].columns for name in best):
-        hint += f"; {_no_table(best[0])}"
-    elif renames:
-        hint += f"; rename {renames_text(renames)}"
-    doubt = NotRecognized(f"{seen} match {_join(best[:8])} equally well", hint)
-    doubt.candidates = tuple(best)
-    return doubt
 
 
 def is_truth_or_submission(candidates: Collection[str]) -> bool:
@@ -336,51 +246,3 @@ def other_role(contracts: Collection[str]) -> str | None:
     if challenge is None or (challenge.truth in contracts) == (challenge.submission in contracts):
         return None
     return challenge.submission if challenge.truth in contracts else challenge.truth
-
-
-def _none(keys: frozenset[str], seen: str) -> NotRecognized:
-    from medcontract.contracts.similar_contracts import closest
-
-    if not keys:
-        what = "its first record" if seen == "the keys of its first record" else "it"
-        return NotRecognized(f"{what} is empty", "check that the data was written")
-    are_records = seen != "its keys"  # and so no output of medcontract
-    near = closest(
-        keys, [entry for entry in _candidates() if not are_records or not entry.id.startswith("medcontract/")]
-    )
-    hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
-    if near and seen == "its columns" and not compiled()[near[0]].columns:
-        hint = f"closest: {_join(near)}; {_no_table(near[0])}"
-    return NotRecognized(f"no contract matches {seen}", hint + "; see: medcontract schema list")
-
-
-def _no_table(contract_id: str) -> str:
-    formats = " or ".join(f".{name}" for name in compiled()[contract_id].containers)
-    return f"{contract_id} has no table form: write {formats}"
-
-
-def _in_doubt(match: Match, seen: str) -> NotRecognized:
-    """An open contract, and others whose fields are there too."""
-    others = [other for other, _ in match.doubts]
-    renames = {name: field for _, pairs in match.doubts for name, field in pairs.items()}
-    fix = f"rename {renames_text(renames)} for {_join(others)}; or " if renames else ""
-    return NotRecognized(
-        f"{seen} match {match.contract_id}, which allows any other, but also most of {_join(others)}",
-        f"{fix}specify one: --contract {others[0]}, or {others[0]}=PATH",
-    )
-
-
-_MOST_RENAMES = 12
-
-
-def renames_text(renames: Mapping[str, str], most: int = _MOST_RENAMES) -> str:
-    """Which names to change. Those that may be data are only counted."""
-    shown = [f"'{name}' to '{field}'" for name, field in sorted(renames.items()) if is_plain(name)][:most]
-    left = len(renames) - len(shown)
-    more = f"{left} more" if shown else f"{left} of them"
-    return _join([*shown, more] if left else shown)
-
-
-def _join(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from medcontract.contracts.compile import variants_of
 from medcontract.contracts.registry import CompiledContract
-from medcontract.contracts.suggestions import ALIKE, nearest
+from medcontract.contracts.suggestions import ALMOST_EQUAL, LONGEST_NAME, folded, nearest
 
 Schema = dict[str, Any]
 
@@ -27,16 +26,11 @@ class Repaired(NamedTuple):
     repairs: list[Repair]
 
 
-def folded(text: str) -> str:
-    """The text without case, accents, spaces and punctuation."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in plain if char.isalnum())
-
-
 def same_but_for_spelling(text: str, known: Iterable[str]) -> str | None:
     """The only known text that is equal without case, accents, spaces and punctuation."""
-    found = [each for each in known if folded(each) == folded(text)]
-    return found[0] if len(found) == 1 and folded(text) else None
+    plain = folded(text) if len(text) < LONGEST_NAME else ""  # it compares no more characters
+    found = [each for each in known if folded(each) == plain]
+    return found[0] if len(found) == 1 and plain else None
 
 
 def renamed(unknown: Iterable[str], known: Iterable[str], missing: Iterable[str]) -> dict[str, str]:
@@ -52,9 +46,9 @@ def renamed(unknown: Iterable[str], known: Iterable[str], missing: Iterable[str]
 
 
 def _similar(name: str, missing: list[str]) -> str | None:
-    best = nearest(name, missing, ALIKE)
+    best = nearest(name, missing, ALMOST_EQUAL)
     rest = [each for each in missing if each != best]
-    return best if best is not None and nearest(name, rest, ALIKE) is None else None
+    return best if best is not None and nearest(name, rest, ALMOST_EQUAL) is None else None
 
 
 def schemas_at(schema: Schema, path: Iterable[str | int]) -> list[Schema]:

@@ -96,7 +96,7 @@ def other_contract(parsed: Any) -> str | None:
 
 @lru_cache(1024)
 def _paired(unknown: frozenset[str], missing: frozenset[str]) -> dict[str, str]:
-    from medcontract.contracts.alike import pair_renamed
+    from medcontract.contracts.suggestions import pair_renamed
 
     return pair_renamed(unknown, missing)
 

@@ -244,7 +244,7 @@ def _renames(names: set[str], known: list[str]) -> dict[str, str]:
     unknown, missing = names.difference(known), set(known) - names
     if not unknown or not missing:
         return {}
-    from medcontract.contracts.alike import pair_renamed
+    from medcontract.contracts.suggestions import pair_renamed
 
     return pair_renamed(unknown, missing)
 

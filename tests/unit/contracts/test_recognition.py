@@ -21,7 +21,7 @@ from tests.commands import Call
 from tests.support import ROOT, VECTORS, property_settings
 
 import medcontract
-from medcontract.contracts import alike
+from medcontract.contracts import suggestions
 from medcontract.contracts.registry import TRACKS, CompiledContract, compiled
 from medcontract.results.validation import FileReport
 
@@ -40,7 +40,7 @@ def _words(name: str) -> list[str]:
 
 
 def _translated(name: str) -> str:
-    return next(iter(alike._field_names().names.get(name, [name])))
+    return next(iter(suggestions._field_names().names.get(name, [name])))
 
 
 MESSES: dict[str, Rename] = {
@@ -381,15 +381,15 @@ def _fields(schema: Any) -> set[str]:
 
 def test_every_field_has_other_names() -> None:
     """Each field of the built-in tracks has names in the other language, and no name is only another spelling."""
-    names = alike._field_names().names
+    names = suggestions._field_names().names
     entries = [entry for entry in compiled().values() if entry.module in TRACKS]
     fields = set().union(*(_fields(entry.schema) | _fields(entry.record_schema) for entry in entries))
     symbols = {field for field in fields if re.fullmatch("[A-Z]{2,4}", field)} | {"Emergency", "Urgent", "Routine"}
     assert fields - symbols - {"$schema"} == set(names)
     for field, others in names.items():
         assert others, field
-        assert len(set(map(alike.folded, others))) == len(others), field
-        assert alike.folded(field) not in set(map(alike.folded, others)), field
+        assert len(set(map(suggestions.folded, others))) == len(others), field
+        assert suggestions.folded(field) not in set(map(suggestions.folded, others)), field
 
 
 @pytest.mark.parametrize(("name", "fields", "field"), [
@@ -409,12 +409,12 @@ def test_every_field_has_other_names() -> None:
 ])  # fmt: skip
 def test_alike(name: str, fields: list[str], field: str | None) -> None:
     """Other spellings, translations, affixes and one or two typos; short names must be equal."""
-    assert alike.pair_alike([name], fields) == ({name: field} if field else {})
+    assert suggestions.pair_similar([name], fields) == ({name: field} if field else {})
 
 
 def test_each_name_means_one_field() -> None:
     """Names are paired one to one, by the best evidence."""
-    pairs = alike.pair_alike(["Answer", "reference_text", "REFERENCE"], ["prediction", "reference"])
+    pairs = suggestions.pair_similar(["Answer", "reference_text", "REFERENCE"], ["prediction", "reference"])
     assert pairs == {"REFERENCE": "reference", "Answer": "prediction"}
 
 
@@ -424,7 +424,7 @@ def test_a_column_called_id() -> None:
     assert report.contract == "reports/truth"
     assert [problem.hint for problem in report.problems] == ["rename 'ID'", "rename it to 'report_id'"]
     assert medcontract.validate(b"id,name\n1,x\n", name="x.csv").contract is None
-    assert alike.pair_renamed(["id"], ["case_id", "segment_id"]) == {}
+    assert suggestions.pair_renamed(["id"], ["case_id", "segment_id"]) == {}
 
 
 def test_exact_matches_load_nothing_else() -> None:
@@ -433,7 +433,7 @@ def test_exact_matches_load_nothing_else() -> None:
     example = ROOT / "src" / "medcontract" / "examples" / "reports" / "truth.json"
     arguments = [sys.executable, "-c", code, "validate", str(example)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    unwanted = {"medcontract.contracts.alike", "medcontract.contracts.similar_contracts", "rapidfuzz", "pydantic"}
+    unwanted = {"medcontract.contracts.near_recognition", "rapidfuzz", "pydantic"}
     assert not unwanted & set(done.stdout.split())
 
 
