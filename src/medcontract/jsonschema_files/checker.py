@@ -14,10 +14,10 @@ from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_sc
 from medcontract.jsonschema_files.drafts import Draft
 from medcontract.jsonschema_files.errors import explain
 from medcontract.jsonschema_files.keywords import Memo, TooMuchWork, in_new_thread, validator_class
+from medcontract.jsonschema_files.patterns import TooSlow
 from medcontract.jsonschema_files.references import SchemaSet
 from medcontract.problems import Finding, Path, plural
 from medcontract.reading.limits import MAX_DEPTH
-from medcontract.schemas.regex import TooSlow
 
 
 class SchemaChecker:

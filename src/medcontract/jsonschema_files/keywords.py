@@ -22,7 +22,7 @@ from jsonschema.validators import extend
 from referencing.jsonschema import lookup_recursive_ref
 
 from medcontract.jsonschema_files.alternatives import Names, closest
-from medcontract.schemas.regex import fits
+from medcontract.jsonschema_files.patterns import matches
 
 Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]
@@ -166,7 +166,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Errors:
-    if isinstance(instance, str) and not fits(pattern, instance):
+    if isinstance(instance, str) and not matches(pattern, instance):
         yield ValidationError("")
 
 
@@ -177,7 +177,7 @@ def _pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any,
 
 
 def _matching(instance: dict[str, Any], patterns: Any) -> list[str]:
-    return [key for key in instance if any(fits(pattern, key) for pattern in patterns)]
+    return [key for key in instance if any(matches(pattern, key) for pattern in patterns)]
 
 
 def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:

@@ -23,9 +23,9 @@ from referencing.exceptions import Unresolvable
 from medcontract.errors import CallError
 from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_schema
 from medcontract.jsonschema_files.drafts import SAME_VALUE, Draft
+from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
 from medcontract.problems import Path, shorten
 from medcontract.reading.folders import leads_out_of
-from medcontract.schemas.regex import NoPattern, read_pattern
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _KEEPS_BOOLEAN = ("additionalProperties", "unevaluatedProperties", "additionalItems", "unevaluatedItems")
@@ -154,7 +154,7 @@ class SchemaSet:
         patterns += [(("patternProperties", each), each) for each in node.schema.get("patternProperties", ())]
         for place, pattern in patterns:
             try:
-                read_pattern(pattern)
+                compile_pattern(pattern)
             except NoPattern as reason:
                 message, hint = (
                     f"not a regular expression: {reason}",

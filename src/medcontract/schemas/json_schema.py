@@ -17,7 +17,6 @@ from medcontract.contracts.contract import Contract
 from medcontract.contracts.result_models import RESULT_OF
 from medcontract.results.base import Item
 from medcontract.schemas.draft07 import NAMED, NESTED
-from medcontract.schemas.regex import NoPattern, read_pattern
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RULES_KEYWORD = "x-medcontract-rules"
@@ -281,6 +280,8 @@ def _formats() -> Any:
     """Check only patterns, so that results do not depend on the packages that jsonschema finds for other formats."""
     from jsonschema import FormatChecker
 
+    from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
+
     checker = FormatChecker(formats=())
-    checker.checks("regex", raises=NoPattern)(lambda given: not isinstance(given, str) or bool(read_pattern(given)))
+    checker.checks("regex", raises=NoPattern)(lambda given: not isinstance(given, str) or bool(compile_pattern(given)))
     return checker
