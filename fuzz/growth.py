@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import medcontract
-from medcontract.contracts import messages, suggestions
+from medcontract.contracts import suggestions
+from medcontract.hints import values
 from medcontract.normalizers import folding, lists, names, numbers, phrases, terms, text
 from medcontract.scoring.extraction import differences
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, build
@@ -120,8 +121,8 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.found": lambda given: terms.built_in_terms().found([given[1:], "pain"], given),
     "suggest.nearest": lambda given: suggestions.nearest(given, ("Urgent", "Routine")),
     "differences.difference": lambda given: differences.difference(given, _in_the_middle(given)),
-    "words.number_hint": messages.number_hint,
-    "words.boolean_hint": messages.boolean_hint,
+    "words.number_hint": values.number_hint,
+    "words.boolean_hint": values.boolean_hint,
 }
 """All functions that process texts of the data, by module and name."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+import msgspec
+
 Severity = Literal["error", "warning"]
 Token = str | int
 Path = tuple[Token, ...]
@@ -50,6 +52,65 @@ class Finding(NamedTuple):
     """The column name, for tables."""
     first: Ref | None = None
     """The earlier record that this one repeats."""
+    name: str = ""
+    """What to call the value or column that the message is about; the message continues it: `must be at most 1`."""
+    expected: tuple[str, ...] = ()
+    """The JSON types that the contract allows here, if the value has another one. Then there is no message."""
+    got: str = ""
+    """The JSON type of the value; `true`, `false` or `empty` where that says more."""
+
+    @property
+    def statement(self) -> str:
+        """What is wrong, without the name of the value."""
+        if not self.expected:
+            return self.message
+        wanted = " or ".join(map(in_words, self.expected))
+        got = in_words(self.got)
+        return f"must be {wanted}, not {got}" if self.name else f"expected {wanted}, got {got}"
+
+    @property
+    def text(self) -> str:
+        """What is wrong, as a sentence."""
+        return f"{self.name} {self.statement}" if self.name else self.statement
+
+
+_IN_WORDS = {
+    "string": "a string", "number": "a number", "integer": "an integer", "boolean": "true or false",
+    "array": "a list", "object": "an object",
+}  # fmt: skip
+
+
+def in_words(json_type: str) -> str:
+    """Return a JSON type, or what `Finding.got` may be instead, with an article where it needs one."""
+    return _IN_WORDS.get(json_type, json_type)
+
+
+def json_type(value: object) -> str:
+    """Return the JSON type of a parsed value for `Finding.got`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names: dict[type, str] = {str: "string", int: "number", float: "number", dict: "object", list: "array"}
+    return names.get(type(value), "something else")
+
+
+def value_name(path: Path) -> str:
+    """Return what to call the value at a path: the nearest key, unless it may be data."""
+    names = [token for token in path if isinstance(token, str)]
+    if not names or not is_plain(names[-1]):
+        return "this value" if path else "the value"
+    return f"an item of '{names[-1]}'" if isinstance(path[-1], int) else f"'{names[-1]}'"
+
+
+def shown_value(value: object) -> str | None:
+    """Return the value for a terminal, as JSON; None for lists and objects."""
+    return None if isinstance(value, dict | list) else json_text(value)
+
+
+def json_text(value: object) -> str:
+    """Return the value as JSON, shortened. (Integers without msgspec, which is limited to 64 bits.)"""
+    return shorten(str(value).lower() if isinstance(value, int) else msgspec.json.encode(value).decode())
 
 
 def pointer(path: Path, plain: bool = False) -> str:

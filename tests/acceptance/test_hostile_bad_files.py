@@ -17,7 +17,7 @@ from tests.support import Vector, assert_sound, property_settings, vectors
 
 import medcontract
 from medcontract.api import validate_files
-from medcontract.contracts import error_mapping
+from medcontract.contracts import pydantic_errors
 from medcontract.reading import csv_rows, json_scanner
 from medcontract.results.validation import FileReport
 from medcontract.validation import record_errors, records
@@ -121,7 +121,7 @@ class _Calls:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> _Calls:
     """Thorough looks at records and headers, which take far longer than all else."""
-    return _Calls(monkeypatch, error_mapping, "check_structure")
+    return _Calls(monkeypatch, pydantic_errors, "check_structure")
 
 
 @pytest.mark.parametrize("container", ["json", "jsonl", "csv", "parquet"])

@@ -1,7 +1,7 @@
 """The fast path: decodes a record and proves, at parser speed, that its structure is right.
 
 A msgspec type is derived from the record's JSON Schema. It may reject a valid record (then the slow path
-in `medcontract.contracts.error_mapping` decides), but it never accepts an invalid one:
+in `medcontract.contracts.pydantic_errors` decides), but it never accepts an invalid one:
 
 - a schema with an unsupported keyword has no fast path;
 - of the two variants of a record, many at once are decoded only if most are of the first (answered);

@@ -13,8 +13,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from medcontract.contracts.compile import variants_of
-from medcontract.contracts.messages import kind
 from medcontract.contracts.string_patterns import NON_BLANK
+from medcontract.problems import json_type
 
 _IGNORED = {"title", "description", "default", "examples", "$schema", "$id", "$defs", "x-medcontract-rules"}
 _UNDERSTOOD = {
@@ -168,7 +168,7 @@ def _fields(variants: list[Schema]) -> dict[str, list[Schema]]:
 def _kind(value: Any) -> str:
     if type(value) is list and len(value) > _LONGEST_LIST:
         raise _NoSignature
-    return kind(value)
+    return json_type(value)
 
 
 def _side(value: float, bound: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from medcontract.contracts.messages import LOCAL_BOOLEANS
+from medcontract.hints.values import LOCAL_BOOLEANS
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
 from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of, index_hint

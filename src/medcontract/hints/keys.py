@@ -3,33 +3,70 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from medcontract.contracts.compile import known_keys
 from medcontract.contracts.registry import compiled
 from medcontract.contracts.suggestions import did_you_mean
-from medcontract.hints.values import value_hint
+from medcontract.hints.values import Spread, spread_hint, type_hint, value_hint
 from medcontract.problems import Finding, Path, is_plain
 from medcontract.reading.diagnosis import index_hint
 
+_MOST_HINTS = 100
 _MOST_KEYS = 1000
 """Objects with more keys get no hints about renamed ones."""
 _LONGEST_KNOWN = 2000
 _WITHOUT_INDEX = "df.reset_index(drop=True)"
 
 
-def with_hints(findings: list[Finding], schema: dict[str, Any], parsed: Any) -> list[Finding]:
-    """The findings with hints for missing and unknown keys, which may be one key under another name."""
+def with_hints(
+    findings: list[Finding],
+    schema: dict[str, Any],
+    parsed: Any,
+    spread: Spread = MappingProxyType({}),
+    in_table: bool = False,
+) -> list[Finding]:
+    """Return the findings about a record, a header or a document with hints. Beyond some of them, hints are simpler.
+
+    `spread`: the columns of list fields. `in_table`: the record is a row of a table, whose cells have no quotes.
+    """
     missing: dict[Path, set[str]] = {}
-    for finding in findings:
+    for finding in findings[:_MOST_HINTS]:
         if finding.code == "MC101" and finding.field:
             missing.setdefault(finding.path, set()).add(finding.field)
     scattered = _scattered(parsed, missing.get((), set()), schema)
-    findings = [_into_object(finding, scattered) for finding in findings] if scattered else findings
-    renames = {path: _renames(parsed, path, fields, schema) for path, fields in missing.items()}
+    renames = {path: _renames(value_at(parsed, path), path, fields, schema) for path, fields in missing.items()}
     other = other_contract(parsed) if () in renames else None
     inner = _nested(parsed, missing.get((), set()))
-    return [_with_hint(finding, renames, schema, other, inner) for finding in findings]
+    explained = []
+    for number, finding in enumerate(findings):
+        if finding.code not in ("MC101", "MC102"):
+            given = value_at(parsed, finding.path)
+            if number < _MOST_HINTS:
+                hint = value_hint(finding, given, schema, in_table)
+            else:
+                hint = finding.hint or type_hint(finding.expected, given, in_table)
+        elif number < _MOST_HINTS:
+            hint = _into_object(finding, scattered) or _key_hint(finding, renames, schema, other, inner)
+        else:
+            hint = finding.hint
+        if hint != finding.hint:
+            finding = finding._replace(hint=hint)
+        if spread:
+            finding = finding._replace(hint=spread_hint(finding, spread))
+        explained.append(finding)
+    return explained
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """Return the value at a path; None if there is none."""
+    try:
+        for token in path:
+            value = value[token]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return value
 
 
 def _scattered(parsed: Any, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
@@ -41,15 +78,15 @@ def _scattered(parsed: Any, missing: set[str], schema: dict[str, Any]) -> dict[s
     return {key: field for field, keys in reversed(objects.items()) for key in unknown.intersection(keys)}
 
 
-def _into_object(finding: Finding, scattered: dict[str, str]) -> Finding:
-    """A finding with a hint about keys that belong into an object."""
+def _into_object(finding: Finding, scattered: dict[str, str]) -> str | None:
+    """Return the hint about keys that belong into an object, which is missing."""
     if finding.code == "MC101" and not finding.path and finding.field in scattered.values():
         inside = sorted(key for key, field in scattered.items() if field == finding.field)
         shown = ", ".join(f'"{key}": …' for key in inside)
-        return finding._replace(hint=f'write an object: "{finding.field}": {{{shown}}}')
+        return f'write an object: "{finding.field}": {{{shown}}}'
     if finding.code == "MC102" and len(finding.path) == 1 and finding.path[0] in scattered:
-        return finding._replace(hint=f"move it into the object '{scattered[str(finding.path[0])]}'")
-    return finding
+        return f"move it into the object '{scattered[str(finding.path[0])]}'"
+    return None
 
 
 def _nested(parsed: Any, missing: set[str]) -> str | None:
@@ -62,8 +99,6 @@ def _nested(parsed: Any, missing: set[str]) -> str | None:
 
 def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
     """The unknown keys of an object that mean one of its missing keys."""
-    for token in path:
-        parsed = parsed[token]
     if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
         return {}
     unknown = frozenset(parsed) - frozenset(known_keys(schema, path))
@@ -101,33 +136,28 @@ def _paired(unknown: frozenset[str], missing: frozenset[str]) -> dict[str, str]:
     return pair_renamed(unknown, missing)
 
 
-def _with_hint(
+def _key_hint(
     finding: Finding,
     renames: dict[Path, dict[str, str]],
     schema: dict[str, Any],
-    other: str | None = None,
-    inner: str | None = None,
-) -> Finding:
-    """The finding with a hint.
+    other: str | None,
+    inner: str | None,
+) -> str | None:
+    """Return the hint about a missing or an unknown key.
 
     `other`: another contract that the record satisfies. `inner`: the key of an object with most missing fields.
     """
-    if finding.code not in ("MC101", "MC102"):
-        hint = value_hint(finding, schema)
-        return finding if hint == finding.hint else finding._replace(hint=hint)
-    if finding.hint:
-        return finding
     if finding.code == "MC101":
         pairs = renames.get(finding.path, {})
-        return finding._replace(hint=rename_hint(next((n for n, f in pairs.items() if f == finding.field), None)))
+        return rename_hint(next((name for name, field in pairs.items() if field == finding.field), None))
     key, path = str(finding.path[-1]), finding.path[:-1]
     if field := renames.get(path, {}).get(key):
-        return finding._replace(hint=f"rename it to '{field}'")
+        return f"rename it to '{field}'"
     if inner == key and not path:
-        return finding._replace(hint="write its fields into the record itself, not into an object in it")
+        return "write its fields into the record itself, not into an object in it"
     if other and not path:
-        return finding._replace(hint=f"the record is one of {other}: move it to a file of that contract")
-    return finding._replace(hint=index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, path)))
+        return f"the record is one of {other}: move it to a file of that contract"
+    return index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, path))
 
 
 def rename_hint(name: str | None) -> str | None:

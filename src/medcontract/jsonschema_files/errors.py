@@ -10,10 +10,20 @@ from typing import Any, NamedTuple
 
 from jsonschema.exceptions import ValidationError
 
-from medcontract.contracts.messages import boolean_hint, json_text, kind, name, number_hint, shown, string_hint
 from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.contracts.suggestions import did_you_mean
-from medcontract.problems import Finding, Path, is_plain, plural, shorten
+from medcontract.problems import (
+    Finding,
+    Path,
+    in_words,
+    is_plain,
+    json_text,
+    json_type,
+    plural,
+    shorten,
+    shown_value,
+    value_name,
+)
 
 KnownKeys = Callable[[Any], set[str]]
 """Returns the keys that the schema of an object defines."""
@@ -22,10 +32,6 @@ _WEIGHT = {code: weight for weight, code in enumerate(("MC103", "MC104", "MC106"
 _MOST_HINTS = 100
 """Finding the most similar key is too slow to do it for thousands of unknown keys."""
 _MOST_CHOICES = 12
-_TYPES = {
-    "string": "a string", "number": "a number", "integer": "an integer", "boolean": "true or false",
-    "null": "null", "array": "a list", "object": "an object",
-}  # fmt: skip
 _UNITS = {"Length": ("MC107", "character"), "Items": ("MC108", "item"), "Properties": ("MC108", "key")}
 _BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}
 _OTHERS = {
@@ -97,7 +103,7 @@ def _finding(error: ValidationError) -> Finding:
         )
         return Finding(code, f"{key} is not {reason}", path=path, at_key=True, value=shorten(names[0]))
     code, text, hint = _message(keyword, error.validator_value, error.instance, error)
-    return Finding(code, f"{name(path)} {text}", hint, path=path, value=shown(error.instance))
+    return Finding(code, f"{value_name(path)} {text}", hint, path=path, value=shown_value(error.instance))
 
 
 def _message(keyword: str, value: Any, given: Any, error: ValidationError) -> tuple[str, str, str | None]:
@@ -123,12 +129,11 @@ def _message(keyword: str, value: Any, given: Any, error: ValidationError) -> tu
 
 
 def _wrong_type(allowed: list[str], given: Any) -> tuple[str, str | None]:
-    hint = number_hint(given) if {"number", "integer"} & set(allowed) and isinstance(given, str) else None
-    if hint is None and "boolean" in allowed and not {"number", "integer"} & set(allowed):
-        hint = boolean_hint(given)
-    if hint is None and "string" in allowed:
-        hint = string_hint(given)
-    return f"must be {' or '.join(_TYPES[word] for word in dict.fromkeys(allowed))}, not {kind(given)}", hint
+    from medcontract.hints.values import type_hint
+
+    wanted = " or ".join(map(in_words, dict.fromkeys(allowed)))
+    hint = None if allowed == ["array"] else type_hint(allowed, given)
+    return f"must be {wanted}, not {in_words(json_type(given))}", hint
 
 
 def _wrong_choice(allowed: list[Any], given: Any) -> tuple[str, str | None]:

@@ -311,14 +311,14 @@ def header_findings(header: Sequence[str], known: Sequence[str], open_record: bo
         shown = f"column '{name}'" if is_plain(name) else "a column" if name else "a column without a name"
         if name in seen and (name or open_record):
             findings.append(
-                Finding("MC015", f"{shown} is repeated", "keep one of them", path=(name,), ref=ref, field=name,
-                        value=shorten(name))
+                Finding("MC015", "is repeated", "keep one of them", path=(name,), ref=ref, field=name,
+                        value=shorten(name), name=shown)
             )  # fmt: skip
         elif name not in seen and name not in known and not open_record:
             hint = index_hint(name) if any(header[header.index(name) :]) else _EMPTY_AT_THE_END
             findings.append(
-                Finding("MC102", f"{shown} is not in this contract", hint, path=(name,), ref=ref, field=name,
-                        value=shorten(name))
+                Finding("MC102", "is not in this contract", hint, path=(name,), ref=ref, field=name,
+                        value=shorten(name), name=shown)
             )  # fmt: skip
         seen.add(name)
     return findings

@@ -125,8 +125,8 @@ class TableValidator(RecordsValidator):
                 return
             given = next((given for given, meant in self.collector.renames.items() if meant == name), None)
             self.collector.defer(
-                Finding("MC101", f"column '{name}' is missing", rename_hint(given), path=(name,),
-                        ref=self.header_ref(), field=name)
+                Finding("MC101", "is missing", rename_hint(given), path=(name,), ref=self.header_ref(), field=name,
+                        name=f"column '{name}'")
             )  # fmt: skip
 
     def also_lacks(self, names: Iterable[str]) -> None:
@@ -225,19 +225,17 @@ class TableValidator(RecordsValidator):
     def _with_column(self, finding: Finding) -> Finding:
         path = finding.path
         column = self.column_of.get(path[:2]) or self.column_of.get(path[:1]) or (str(path[0]) if path else None)
-        message = finding.message
-        for name, columns in self.contract.spread.items():
-            message = message.replace(f"an item of '{name}'", f"'{column}'")
-            message = message.replace(
-                f"'{name}' must be a list, not null", f"'{columns[0]}' to '{columns[-1]}' are empty"
-            )
-            message = message.replace(f"'{name}'", f"'{columns[0]}' to '{columns[-1]}'")
-        if finding.value == '""':
-            message = message.replace("not a string", "not empty")
-        if finding.value == "null":
-            message = message.replace("not null", "not empty")
-        hint = finding.hint and _in_cells(finding.hint)
-        return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
+        named = finding._replace(path=(column,) if column else (), field=column)
+        if finding.got == "null" or (finding.expected and finding.value == '""'):
+            named = named._replace(got="empty")
+        group = self.contract.spread.get(str(path[0])) if path and finding.name else None
+        if not group:
+            return named
+        if len(path) > 1:
+            return named._replace(name=f"'{column}'")
+        is_empty = finding.expected and finding.got == "null"
+        name = f"'{group[0]}' to '{group[-1]}'"
+        return named._replace(name=name, message="are empty", expected=()) if is_empty else named._replace(name=name)
 
 
 def _renames(names: set[str], known: list[str]) -> dict[str, str]:
@@ -247,17 +245,6 @@ def _renames(names: set[str], known: list[str]) -> dict[str, str]:
     from medcontract.contracts.suggestions import pair_renamed
 
     return pair_renamed(unknown, missing)
-
-
-def _in_cells(hint: str) -> str:
-    """A hint about a value in JSON in terms of cells, which have no quotes."""
-    if hint.startswith("write it in quotes"):
-        return hint.replace("write it in quotes", "store the column as text")
-    if "without quotes" not in hint:
-        return hint
-    if "with a dot" in hint:
-        return "write the number with a dot, not a comma: 0.5"
-    return "write the number as in JSON, such as 0.5" if "number" in hint else hint.partition(" without")[0]
 
 
 class CsvValidator(TableValidator):

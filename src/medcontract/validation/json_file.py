@@ -132,7 +132,7 @@ class JsonValidator(RecordsValidator):
 
     def _examine_header(self) -> Any:
         """The header by the slow path: its value, or None if it is invalid."""
-        from medcontract.contracts.error_mapping import check_structure
+        from medcontract.contracts.pydantic_errors import check_structure
 
         header: dict[str, Any] = {}
         members: dict[str, Member] = {}

@@ -177,15 +177,15 @@ _LONGEST_KNOWN = 300
 
 def likeness(finding: Finding, spread: Mapping[str, str] = MappingProxyType({})) -> Likeness:
     """The kind of a finding: equal for the same mistake in different records, or in columns of the same field."""
+    statement = finding.statement
+    statement = (_alike if len(statement) <= _LONGEST_KNOWN else _without_numbers)(statement)
     field = spread.get(finding.field) if spread and finding.field else None
     if field:
-        message = finding.message.replace(f"'{finding.field}'", f"'{field}'")
-        return finding.code, _alike(message), (field,)
+        return finding.code, statement, (field,)
     path = finding.path
     if any(type(token) is int for token in path):
         path = tuple("*" if isinstance(token, int) else token for token in path)
-    message = finding.message
-    return finding.code, (_alike if len(message) <= _LONGEST_KNOWN else _without_numbers)(message), path
+    return finding.code, statement, path
 
 
 def _without_numbers(message: str) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from medcontract.contracts.fast_decoder import quick_parse
-from medcontract.contracts.messages import unknown_key
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.string_patterns import NON_BLANK
-from medcontract.hints.keys import with_hints
 from medcontract.problems import Finding, Path
 from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
@@ -56,6 +54,7 @@ class KnownMistakes:
 
     def __init__(self, contract: CompiledContract) -> None:
         self._contract = contract
+        self.spread = contract.spread
         self._free_text = _free_text(contract) if contract.schema_is_complete else None
         self._found: dict[bytes, list[Finding]] = {}
         self._counted: dict[tuple[Any, ...], list[Finding]] = {}
@@ -86,6 +85,8 @@ class KnownMistakes:
         findings = self._counted.get(signature.key) if signature else None
         if signature is None or findings is None or not (findings or signature.unknown):
             return None  # without unknown keys, the record may be valid
+        from medcontract.contracts.pydantic_errors import unknown_key
+
         rest = [(Finding(*unknown_key(key), path=(key,)), 1) for key in signature.unknown]
         return Examined(None, findings, parsed, rest)
 
@@ -141,7 +142,12 @@ def _free_text(contract: CompiledContract) -> tuple[str, ...]:
 
 
 def examine(
-    raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int, known: KnownMistakes | None = None
+    raw: bytes,
+    adapter: TypeAdapter[Any],
+    schema: dict[str, Any],
+    depth: int,
+    known: KnownMistakes | None = None,
+    in_table: bool = False,
 ) -> Examined:
     """Check one record by the slow path. May raise `Broken`."""
     parsed = quick_parse(raw, MAX_DEPTH - depth)
@@ -154,27 +160,37 @@ def examine(
             return Examined(None, faults[:1], parsed)
     elif known and (counted := known.counted(parsed)):
         return counted
+    spread = known.spread if known else {}
     if known is None or rest:
-        return _examine_structure(parsed, adapter, schema, faults, rest)
+        return _examine_structure(parsed, adapter, schema, faults, rest, spread, in_table)
     key = known.key(parsed, faults)
     errors = known.get(key)
     if errors is not None:
         return Examined(None, faults + errors if faults else errors, parsed)
-    examined = _examine_structure(parsed, adapter, schema, faults, rest)
+    examined = _examine_structure(parsed, adapter, schema, faults, rest, spread, in_table)
     if examined.findings:
         known.keep(key, examined.findings[len(faults) :] if faults else examined.findings)
     return examined
 
 
 def _examine_structure(
-    parsed: Any, adapter: TypeAdapter[Any], schema: dict[str, Any], faults: list[Finding], rest: Rest
+    parsed: Any,
+    adapter: TypeAdapter[Any],
+    schema: dict[str, Any],
+    faults: list[Finding],
+    rest: Rest,
+    spread: Mapping[str, Sequence[str]],
+    in_table: bool,
 ) -> Examined:
     """What Pydantic finds, besides faults of the text."""
     from medcontract.contracts.compile import all_keys
-    from medcontract.contracts.error_mapping import check_structure
+    from medcontract.contracts.pydantic_errors import check_structure
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
-    errors = _with_hints(_without_consequences(errors, faults, rest), schema, parsed)
+    if errors:
+        from medcontract.hints.keys import with_hints
+
+        errors = with_hints(_without_consequences(errors, faults, rest), schema, parsed, spread, in_table)
     findings = faults + errors if faults else errors
     return Examined(None if findings else value, findings, parsed, rest)
 
@@ -186,10 +202,6 @@ def fault_finding(fault: Fault) -> Finding:
 def counted_only(scanned: Scanned) -> Rest:
     """The faults of a text that are counted, but not listed."""
     return [(fault_finding(fault), times) for fault, times in scanned.rest.items()]
-
-
-def _with_hints(findings: list[Finding], schema: dict[str, Any], parsed: Any) -> list[Finding]:
-    return with_hints(findings[:_MOST_HINTS], schema, parsed) + findings[_MOST_HINTS:]
 
 
 def _is_inside(path: Path, others: set[Path]) -> bool:

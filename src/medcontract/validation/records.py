@@ -16,7 +16,6 @@ from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
 from medcontract.contracts.rules.collection import Part
-from medcontract.hints.values import list_of_names_hint
 from medcontract.problems import Finding, Ref
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import LINES_BLOCK
@@ -495,12 +494,8 @@ class RecordsValidator:
 
     def examine_record(self, raw: bytes) -> Examined:
         """Check a record by the slow path. May raise `Broken`."""
-        examined = examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
-        spread = self.contract.spread
-        if not spread:
-            return examined
-        findings = [finding._replace(hint=list_of_names_hint(finding, spread)) for finding in examined.findings]
-        return examined._replace(findings=findings)
+        schema, known = self.contract.record_schema, self._known_mistakes
+        return examine(raw, self.adapter, schema, self.depth, known, in_table=not self.is_json)
 
 
 class Repeats:
@@ -593,7 +588,7 @@ def _without_places(findings: list[Finding]) -> tuple[Hashable, ...] | None:
     """Findings about syntax without their positions, as a key for counting; None for other findings, or too many."""
     if len(findings) > _MOST_COMPARED or any(finding.offset is None for finding in findings):
         return None
-    return tuple([(finding.code, finding.message, finding.path) for finding in findings])
+    return tuple([(finding.code, finding.text, finding.path) for finding in findings])
 
 
 def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Finding:

@@ -83,7 +83,7 @@ def _problem(finding: Finding, offset: int | None, found: dict[int, Place], exce
     path = (*ref.prefix, *finding.path)
     field = finding.field if is_tabular(finding) else None
     return Problem(
-        code=finding.code, severity=finding.severity, message=finding.message, hint=_hint(finding, found),
+        code=finding.code, severity=finding.severity, message=finding.text, hint=_hint(finding, found),
         pointer=pointer(path), record=ref.record, line=line, column=column, field=field,
         _plain_pointer=pointer(path, plain=True), _value=finding.value, _excerpt=text, _caret=caret,
     )  # fmt: skip

@@ -1,4 +1,8 @@
-"""The slow path: finds out what exactly is wrong with a value that the fast path rejected."""
+"""Converts the errors of Pydantic to findings: what exactly is wrong with a value that the fast path rejected.
+
+Messages never contain the data itself. Guesses what the user meant are left to `medcontract.hints`, except those that
+depend on what Pydantic reports, such as the choices of a field.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,9 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from medcontract.contracts.messages import (
-    boolean_hint,
-    kind,
-    list_hint,
-    name,
-    number_hint,
-    shown,
-    string_hint,
-    unknown_key,
-    without,
-)
 from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS, without_anchors
-from medcontract.problems import Finding, Path, plural, shorten
+from medcontract.lazy_patterns import lazy_pattern
+from medcontract.problems import Finding, Path, Token, is_plain, json_type, plural, shorten, shown_value, value_name
 
 
 class Checked(NamedTuple):
@@ -95,51 +89,65 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
     path: Path = error["loc"]
     if tagged:  # the chosen variant comes first
         path = path[1:]
+    given = error["input"]
     if error["type"] == "extra_forbidden":
         yield Finding(*unknown_key(path[-1]), path=path, at_key=True, value=shorten(str(path[-1])))
-        return
-    context = error.get("ctx") or {}
-    given = error["input"]
-    make = _BY_TYPE.get(error["type"])
-    if make is None:
-        code, message, hint = "MC103", f"{name(path)} is not valid", None
+    elif error["type"] == "missing":
+        yield Finding("MC101", f"'{path[-1]}' is missing", path=path[:-1], field=str(path[-1]))
+    elif error["type"] in _TYPES:
+        expected = (_TYPES[error["type"]],)
+        yield Finding("MC103", "", path=path, value=shown_value(given), name=value_name(path) if path else "",
+                      expected=expected, got=json_type(given))  # fmt: skip
+    elif error["type"] in ("value_error", "assertion_error"):  # a custom validator; its message may quote the value
+        message = f"{value_name(path)}: {_without(str(error['ctx']['error']), given)}"
+        yield Finding("MC110", message, path=path, value=shown_value(given))
     else:
-        made = make(path, context, given)
-        if made is None:
-            return
-        code, message, hint = made
-    if error["type"] == "missing":
-        yield Finding(code, message, hint, path=path[:-1], field=str(path[-1]))
-    else:
-        yield Finding(code, message, hint, path=path, value=shown(given))
+        make = _BY_TYPE.get(error["type"], _invalid)
+        finding = make(error.get("ctx") or {}, given)
+        if finding:
+            yield finding._replace(path=path, value=shown_value(given), name=value_name(path))
 
 
-Made = tuple[str, str, str | None]
+def unknown_key(key: Token) -> tuple[str, str]:
+    """Return the code and the message about a key that no object at its place may have."""
+    return "MC102", f"'{key}' is not in this contract" if is_plain(key) else "a key that is not in this contract"
 
 
-def _wrong_type(wanted: str, schema_hint: Callable[[Any], str | None] = lambda value: None) -> Any:
-    def make(path: Path, context: dict[str, Any], given: Any) -> Made:
-        if path == ():
-            return "MC103", f"expected {wanted}, got {kind(given)}", schema_hint(given)
-        return "MC103", f"{name(path)} must be {wanted}, not {kind(given)}", schema_hint(given)
+_TYPES = {
+    "string_type": "string",
+    "float_type": "number",
+    "int_type": "integer",
+    "bool_type": "boolean",
+    "tuple_type": "array",
+    "list_type": "array",
+    "dict_type": "object",
+    "model_type": "object",
+    "model_attributes_type": "object",
+}
+"""What Pydantic expected, by the type of its error."""
 
-    return make
+Context = dict[str, Any]
 
 
-def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
+def _invalid(context: Context, given: Any) -> Finding:
+    return Finding("MC103", "is not valid")
+
+
+def _unknown_value(context: Context, given: Any) -> Finding:
     from medcontract.contracts.suggestions import did_you_mean
 
     choices = _choices(context["expected"])
     if not choices:  # numbers and booleans
-        return "MC104", f"{name(path)} must be {context['expected'].lower()}", None
-    message = f"{name(path)} must be {'one of ' * (len(choices) > 1)}{_listed(choices)}"
+        return Finding("MC104", f"must be {context['expected'].lower()}")
+    message = f"must be {'one of ' * (len(choices) > 1)}{_listed(choices)}"
     if not isinstance(given, str):
-        return "MC103", f"{name(path)} must be a string, not {kind(given)}", f"one of {_listed(choices)}"
+        hint = f"one of {_listed(choices)}"
+        return Finding("MC103", "", hint, expected=("string",), got=json_type(given))
     if given.strip() in choices:
-        return "MC104", message, "remove leading and trailing whitespace"
+        return Finding("MC104", message, "remove leading and trailing whitespace")
     if re.fullmatch(r"\s*[0-9]+(?:\.0)?\s*", given) and not any(choice.isdigit() for choice in choices):
-        return "MC104", message, "write the name itself, not a number"
-    return "MC104", message, did_you_mean(given, choices)
+        return Finding("MC104", message, "write the name itself, not a number")
+    return Finding("MC104", message, did_you_mean(given, choices))
 
 
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
@@ -158,12 +166,12 @@ def _listed(choices: Sequence[str]) -> str:
     return first if len(choices) <= _MOST_LISTED else f"{first}, … ({len(choices):,} values)"
 
 
-def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
-    wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
+def _pattern(context: Context, given: Any) -> Finding:
     if context["pattern"] == NON_BLANK:
-        return "MC106", f"{name(path)} must not be blank", None
+        return Finding("MC106", "must not be blank")
+    wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
     wanted = wanted or f"a string that matches {without_anchors(context['pattern'])}"
-    return "MC107", f"{name(path)} must be {wanted}", _format_hint(given)
+    return Finding("MC107", f"must be {wanted}", _format_hint(given))
 
 
 def _format_hint(given: str) -> str | None:
@@ -184,10 +192,10 @@ _LARGEST_WRITTEN = 1e16
 _SHARE = "if it is a percentage, divide it by 100: 25 % is 0.25"
 
 
-def _bound(word: str, key: str) -> Any:
-    def make(path: Path, context: dict[str, Any], given: Any) -> Made:
+def _bound(word: str, key: str) -> Callable[[Context, Any], Finding]:
+    def make(context: Context, given: Any) -> Finding:
         is_percentage = key == "le" and context[key] == 1 and 1 < given <= _MOST_PERCENT
-        return "MC105", f"{name(path)} must be {word} {_number(context[key])}", _SHARE if is_percentage else None
+        return Finding("MC105", f"must be {word} {_number(context[key])}", _SHARE if is_percentage else None)
 
     return make
 
@@ -200,46 +208,52 @@ def _count(given: Any) -> int:
     return given.whole if isinstance(given, _Part) else len(given)
 
 
-def _too_few(path: Path, context: dict[str, Any], given: Any) -> Made | None:
-    if _count(given) >= context["min_length"]:
+def _too_few(context: Context, given: Any) -> Finding | None:
+    count = _count(given)
+    if count >= context["min_length"]:
         return None  # Pydantic counts only valid items; the invalid ones have separate findings
-    return "MC108", _length(path, "at least", context["min_length"], _count(given)), None
+    return Finding("MC108", f"must have at least {plural(context['min_length'], 'item')}, not {count}")
 
 
-def _too_many(path: Path, context: dict[str, Any], given: Any) -> Made:
-    return "MC108", _length(path, "at most", context["max_length"], _count(given)), None
+def _too_many(context: Context, given: Any) -> Finding:
+    return Finding("MC108", f"must have at most {plural(context['max_length'], 'item')}, not {_count(given)}")
 
 
-def _length(path: Path, word: str, limit: int, actual: int) -> str:
-    return f"{name(path)} must have {word} {plural(limit, 'item')}, not {actual}"
-
-
-def _text_length(word: str, key: str) -> Any:
-    def make(path: Path, context: dict[str, Any], given: Any) -> Made:
-        return "MC107", f"{name(path)} must have {word} {plural(context[key], 'character')}, not {len(given)}", None
+def _text_length(word: str, key: str) -> Callable[[Context, Any], Finding]:
+    def make(context: Context, given: Any) -> Finding:
+        return Finding("MC107", f"must have {word} {plural(context[key], 'character')}, not {len(given)}")
 
     return make
 
 
-def _missing(path: Path, context: dict[str, Any], given: Any) -> Made:
-    return "MC101", f"'{path[-1]}' is missing", None
+def _not_here(context: Context, given: Any) -> Finding:
+    return Finding("MC109", "is not allowed together with 'error'", "remove it, or remove 'error' if there was none")
 
 
-def _not_here(path: Path, context: dict[str, Any], given: Any) -> Made:
-    return (
-        "MC109",
-        f"{name(path)} is not allowed together with 'error'",
-        "remove it, or remove 'error' if there was none",
-    )
+def _without(text: str, value: Any) -> str:
+    """Return the text with … in place of words that also occur in the value, except short words without a digit."""
+    data = " ".join(_texts(value)).casefold()
+    return _WORD.sub(lambda match: "…" if _may_be_data(match[0]) and match[0].casefold() in data else match[0], text)
 
 
-def _custom_check(path: Path, context: dict[str, Any], given: Any) -> Made:
-    """A custom validator of the contract; its message may quote the value."""
-    return "MC110", f"{name(path)}: {without(str(context['error']), given)}", None
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all values inside, without keys."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+    else:
+        yield str(value)
 
 
-_BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
-    "missing": _missing,
+_WORD = lazy_pattern(r"\w+(?:[.,-]\w+)*")
+_SHORT = 2
+
+
+def _may_be_data(word: str) -> bool:
+    return len(word) > _SHORT or any(c.isdigit() for c in word)
+
+
+_BY_TYPE: dict[str, Callable[[Context, Any], Finding | None]] = {
     "none_required": _not_here,
     "literal_error": _unknown_value,
     "string_pattern_mismatch": _pattern,
@@ -251,15 +265,4 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "greater_than": _bound("above", "gt"),
     "less_than_equal": _bound("at most", "le"),
     "less_than": _bound("below", "lt"),
-    "value_error": _custom_check,
-    "assertion_error": _custom_check,
-    "string_type": _wrong_type("a string", string_hint),
-    "float_type": _wrong_type("a number", number_hint),
-    "int_type": _wrong_type("an integer", number_hint),
-    "bool_type": _wrong_type("true or false", boolean_hint),
-    "tuple_type": _wrong_type("a list", list_hint),
-    "list_type": _wrong_type("a list", list_hint),
-    "dict_type": _wrong_type("an object"),
-    "model_type": _wrong_type("an object"),
-    "model_attributes_type": _wrong_type("an object"),
 }
