@@ -28,8 +28,10 @@ class WebServer(ThreadingHTTPServer):
         """Required from the user `user`."""
         self.signature: str | None = None
         """Required as the query."""
+        self.allows_head = True
+        """Whether HEAD is allowed: a presigned URL of an object store is for GET only."""
         self.requests: list[str] = []
-        """The requested ranges."""
+        """The ranges that were requested with GET."""
         self.sent = 0
         self.drop_connections = 0
         """How many of the next responses stop in the middle."""
@@ -56,6 +58,12 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name in the base class
         """Print nothing."""
 
+    def do_HEAD(self) -> None:
+        if self.server.allows_head:
+            self.do_GET()
+        else:
+            self._respond(403, b"")
+
     def do_GET(self) -> None:
         server = self.server
         server.before()
@@ -71,10 +79,12 @@ class _Handler(BaseHTTPRequestHandler):
         data = server.files.get(path)
         if data is None:
             return self._respond(404, b"")
+        if self.command == "HEAD":
+            return self._respond(200, data, whole=data)
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         server.requests.append(self.headers.get("Range", ""))
         if not wanted or not server.ranges:
-            return self._respond(200, data)
+            return self._respond(200, data, whole=data)
         start, end = int(wanted[1]), min(int(wanted[2]) + 1, len(data))
         if start >= len(data):
             return self._respond(416, b"", f"bytes */{len(data)}")
@@ -88,6 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
         if whole is not None:
             self.send_header("ETag", f'"{zlib.crc32(whole):x}"')
         self.end_headers()
+        if self.command == "HEAD":
+            return
         self.server.sent += len(body)
         if self.server.drop_connections and body:
             self.server.drop_connections -= 1
@@ -137,13 +149,22 @@ def object_store() -> Iterator[Any]:
             server.stop()
 
 
+def forget_files() -> None:
+    """Forget what is known of files at addresses, as a new process does."""
+    from medcontract.reading import remote
+
+    remote._known.clear()
+    remote._sends_parts.cache_clear()
+    remote._opened.cache_clear()
+
+
 def forget_connections() -> None:
     """Forget filesystems, which keep the environment variables of their first use, and what was read."""
     import fsspec
 
     from medcontract.reading import remote
 
-    remote.forget()
+    forget_files()
     remote._filesystem.cache_clear()
     for name in ("s3", "http", "memory"):
         fsspec.get_filesystem_class(name).clear_instance_cache()

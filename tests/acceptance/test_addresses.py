@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.commands import SENT, TRUTH, Call, all_files, beside_files, sent_file, truth_file
-from tests.remote_files import WebServer, forget_connections, object_store, web_server
+from tests.remote_files import WebServer, forget_connections, forget_files, object_store, web_server
 
 import medcontract
 from medcontract.addresses import Address, hide_credentials
@@ -61,7 +61,7 @@ def memory() -> Iterator[Any]:
     yield files
     files.store.clear()
     files.pseudo_dirs[:] = [""]
-    remote.forget()
+    forget_files()
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, size: int = 256) -> None:
@@ -106,7 +106,7 @@ def test_kinds_of_files(web: WebServer, tmp_path: Path, monkeypatch: pytest.Monk
         assert there.problems == local.problems != ()
         assert medcontract.validate_files(f"{web.address}/{name}").files[0].problems == local.problems
     assert max(len(kinds[name]) for name in kinds) > 1000
-    assert all(int(each.split("-")[1]) - int(each.split("=")[1].split("-")[0]) < 256 for each in web.requests)
+    assert all(int(each.split("-")[1]) - int(each.split("=")[1].split("-")[0]) < 512 for each in web.requests)
 
 
 def test_parquet(web: WebServer, tmp_path: Path) -> None:
@@ -241,6 +241,19 @@ def test_without_range_requests(plain_web: WebServer, tmp_path: Path) -> None:
     problem = medcontract.validate_files(f"{plain_web.address}/a.zip").problems[0]
     assert (problem.code, problem.hint) == ("MC003", "download it, and pass the file")
     assert "cannot send parts" in problem.message
+
+
+def test_presigned_urls(web: WebServer) -> None:
+    """A presigned URL is for GET only: a server that refuses HEAD is asked with GET."""
+    web.allows_head, web.signature = False, "X-Amz-Signature=right"
+    web.files.update({"/a.jsonl": LINES, "/a.zip": zipped(a_jsonl=LINES), "/a.jsonl.gz": gzip.compress(LONG)})
+    for name in ("a.jsonl", "a.zip", "a.jsonl.gz"):
+        report = medcontract.validate_files(f"{web.address}/{name}?X-Amz-Signature=right")
+        assert (report.ok, report.files[0].records) == (True, 20)
+    assert problem_of(f"{web.address}/a.jsonl?X-Amz-Signature=wrong") == (
+        "MC003", "the file cannot be read: permission denied (status 403)", True
+    )  # fmt: skip
+    assert problem_of(f"{web.address}/b.jsonl?X-Amz-Signature=right") == ("MC001", "no such file", True)
 
 
 def test_empty_file(web: WebServer) -> None:
@@ -381,7 +394,7 @@ def test_connection_lost(web: WebServer) -> None:
     web.files["/a.jsonl"] = LINES
     web.drop_connections = 2
     assert medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions").ok
-    remote.forget()
+    forget_files()
     web.drop_connections = 100
     assert problem_of(f"{web.address}/a.jsonl")[1] == "the file cannot be read: the connection was lost"
 
@@ -410,7 +423,7 @@ def test_server_failure_in_the_middle(
     web.files["/a.jsonl"] = LONG
 
     def score(jobs: int) -> str:
-        remote.forget()
+        forget_files()
         return medcontract.score(truth, address, header={"team_name": "x"}, jobs=jobs).to_json()
 
     expected = score(1)
@@ -435,14 +448,14 @@ def test_changed_in_an_object_store(store: Any, tmp_path: Path, call: Call, monk
     small_blocks(monkeypatch, 2048)
     truth, model = truth_file(tmp_path, "lesions"), beside_files(tmp_path, "lesions")
     store.put_object(Bucket="bucket", Key="changing.jsonl", Body=LONG)
-    fetch = remote.RemoteFile._fetch
+    read = remote.RemoteFile.readinto
 
-    def change(self: remote.RemoteFile, start: int, end: int) -> bytes:
-        if start > 6000:
+    def change(self: remote.RemoteFile, buffer: bytearray) -> int:
+        if self.tell() > 6000:
             store.put_object(Bucket="bucket", Key="changing.jsonl", Body=LONG.replace(b"I-00", b"I-99"))
-        return fetch(self, start, end)
+        return read(self, buffer)
 
-    monkeypatch.setattr(remote.RemoteFile, "_fetch", change)
+    monkeypatch.setattr(remote.RemoteFile, "readinto", change)
     ran = call("validate", "s3://bucket/changing.jsonl")
     assert ran.code == 1
     assert "it changed while it was read" in ran.out

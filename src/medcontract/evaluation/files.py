@@ -121,7 +121,7 @@ def matching(given: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | N
     found: list[tuple[str, str | None]] = []
     for path, contract_id in given:
         if isinstance(path, Address):
-            from medcontract.reading.remote_folders import matches
+            from medcontract.reading.remote import matches
 
             found += [(each, contract_id) for each in matches(path)]
         else:
@@ -152,7 +152,7 @@ def list_path(path: str, limits: Limits | None = None, exclude: Exclude | None =
     """
     inside: Listing | None = None
     if isinstance(path, Address) and not path.split_member() and not is_archive(path):
-        from medcontract.reading.remote_folders import list_remote
+        from medcontract.reading.remote import list_remote
 
         inside = list_remote(path, BY_ENDING, exclude)
     elif os.path.isdir(path):

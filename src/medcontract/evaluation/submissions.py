@@ -117,7 +117,7 @@ def _exists(path: str) -> bool:
     if split_member(path):
         return True  # if not, reading it explains that
     if isinstance(path, Address):
-        from medcontract.reading.remote_folders import exists
+        from medcontract.reading.remote import exists
 
         return exists(path)
     return os.path.lexists(path)
@@ -148,7 +148,7 @@ def _no_submission(path: str) -> str | None:
     if _has_data_extension(path) or file.may_be_data:
         return None
     if isinstance(path, Address):
-        from medcontract.reading.remote_folders import is_folder
+        from medcontract.reading.remote import is_folder
 
         is_file = not is_folder(path) and not is_archive(path)
     else:
@@ -188,7 +188,7 @@ def _entries(folder: str) -> Sequence[tuple[str, str, bool]]:
     """Return name and path of each visible entry of a folder, and whether it is a folder. Raises `CallError`."""
     missing = CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
     if isinstance(folder, Address):
-        from medcontract.reading.remote_folders import entries, is_folder
+        from medcontract.reading.remote import entries, is_folder
 
         try:
             found = entries(folder) if is_folder(folder) else []

@@ -1,7 +1,7 @@
-"""Files at addresses (`s3://…`, `https://…`): read in blocks, never loaded completely.
+"""Files and folders at addresses (`s3://…`, `https://…`), which `fsspec` opens, lists and matches.
 
-`fsspec` and its packages know the protocols. Their exceptions may quote an address with its credentials, so each is
-replaced here by an `OSError` with a text of ours.
+Its packages may quote an address with its credentials in an exception, so each exception is replaced here by an
+`OSError` with a text of ours. A file is read in blocks, never loaded completely, and refused if it changes meanwhile.
 """
 
 from __future__ import annotations
@@ -10,24 +10,29 @@ import errno
 import io
 import logging
 import os
+import re
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from medcontract.addresses import Address
 from medcontract.errors import CallError
 from medcontract.extras import require
+from medcontract.reading.exclude import Exclude
+from medcontract.reading.folders import Entry, Listing, has_ending
 
 T = TypeVar("T")
 BLOCK = 4 << 20
-"""Bytes per request."""
+"""Bytes that are requested ahead of those that are needed."""
 _KEPT = 4
-"""Blocks that are kept in memory, of all files together."""
+"""Open files, of which each keeps the block that it read last."""
 _FRESH = 1.0
 """Seconds for which the state of an archive is known: it is needed for each of its files."""
+_MOST_KNOWN = 1000
+_PAUSES = (0.2, 1.0)
+"""Seconds before a request is sent again: a server that fails may be busy."""
 _PACKAGES = {
     "s3": ("s3fs", "s3"), "s3a": ("s3fs", "s3"), "gs": ("gcsfs", "gs"), "gcs": ("gcsfs", "gs"),
     "abfs": ("adlfs", "azure"), "abfss": ("adlfs", "azure"), "az": ("adlfs", "azure"),
@@ -35,11 +40,12 @@ _PACKAGES = {
 }  # fmt: skip
 """The package that reads each kind of address, and the extra that installs it."""
 _STATE = (
-    "size", "ETag", "etag", "generation", "VersionId", "version_id", "LastModified", "last_modified", "updated",
-    "mtime", "created",
+    "size", "ETag", "etag", "generation", "VersionId", "version_id", "LastModified", "last_modified", "Last-Modified",
+    "updated", "mtime", "created",
 )  # fmt: skip
-"""What object stores know about a file that changes if its content does."""
+"""What servers know about a file that changes if its content does."""
 _LOGGERS = ("fsspec", "s3fs", "gcsfs", "adlfs", "aiohttp", "aiobotocore", "botocore", "azure", "asyncio")
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 class RemoteError(OSError):
@@ -68,7 +74,7 @@ class FileInfo(NamedTuple):
 
 
 def filesystem(address: Address) -> Any:
-    """The fsspec filesystem of an address. Raises `CallError` for an unknown kind, or without its package."""
+    """Return the fsspec filesystem of an address. Raises `CallError` for an unknown kind, or without its package."""
     if address.scheme not in _PACKAGES:
         raise CallError(
             f"{address}: {address.scheme}:// is not supported", f"use one of {', '.join(f'{s}://' for s in _PACKAGES)}"
@@ -86,54 +92,74 @@ def _filesystem(scheme: str) -> Any:
     for name in _LOGGERS:  # without a handler, Python would print their warnings, which may quote an address
         logging.getLogger(name).addHandler(logging.NullHandler())
     options: dict[str, Any] = {"use_listings_cache": False}
-    if scheme in ("http", "https"):
-        options = {"client_kwargs": {"auto_decompress": False, "trust_env": True}}
+    if scheme in ("http", "https"):  # the bytes of the file itself: a part of a compressed response would be of no use
+        options = {
+            "headers": {"Accept-Encoding": "identity"},
+            "client_kwargs": {"auto_decompress": False, "trust_env": True},
+        }
     return guarded(lambda: fsspec.filesystem(scheme, **options))
 
 
-def file_info(address: Address, max_age: float = 0.0) -> FileInfo:
-    """The current state of a file, from a request that is at most `max_age` seconds old. Raises `OSError`."""
-    known = _known.get(address.full)
-    if known and time.monotonic() - known[0] <= max_age:
-        return known[1]
-    files = filesystem(address)
-    info = guarded(lambda: _web_info(files, address) if address.is_web else _store_info(files, address))
-    _remember(address, info)
-    return info
-
-
-def recent_info(address: Address) -> FileInfo:
-    """For archives, whose state is needed for each of their files."""
-    return file_info(address, _FRESH)
-
-
-_known: OrderedDict[str, tuple[float, FileInfo]] = OrderedDict()
-_MOST_KNOWN = 1000
-
-
-def _remember(address: Address, info: FileInfo) -> None:
-    _known[address.full] = (time.monotonic(), info)
-    _known.move_to_end(address.full)
-    while len(_known) > _MOST_KNOWN:
-        _known.popitem(last=False)
-
-
-def _store_info(files: Any, address: Address) -> FileInfo:
-    found: Mapping[str, Any] = files.info(path_in(files, address))
-    state = tuple(str(found[name]) for name in _STATE if found.get(name) is not None)
-    return FileInfo(found["size"] or 0, state, found["type"] == "directory")
-
-
-def path_in(files: Any, address: Address) -> str:
-    """The address as the filesystem names it."""
+def _path_in(files: Any, address: Address) -> str:
+    """Return the address as the filesystem names it."""
     path: str = files._strip_protocol(address.full)
     return path
 
 
-def open_remote(address: Address, start: int = 0, end: int | None = None, block: int | None = None) -> RemoteFile:
-    """A file as a stream, in the state in which it was last seen. Raises `OSError`.
+# --- files ------------------------------------------------------------------------------------------------------------
 
-    If only a part of it is needed, nothing outside of it is requested. `block`: bytes per request; they are not kept.
+_known: dict[str, tuple[float, FileInfo]] = {}
+"""When a file was last asked for, and its state."""
+
+
+def file_info(address: Address, max_age: float = 0.0) -> FileInfo:
+    """Return the state of a file, from a request that is at most `max_age` seconds old. Raises `OSError`."""
+    known = _known.get(address.full)
+    if known and time.monotonic() - known[0] <= max_age:
+        return known[1]
+    files = filesystem(address)
+    info = guarded(lambda: _ask(files, address))
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[address.full] = (time.monotonic(), info)
+    return info
+
+
+def recent_info(address: Address) -> FileInfo:
+    """Return the state of an archive, which is needed for each of its files."""
+    return file_info(address, _FRESH)
+
+
+def _ask(files: Any, address: Address) -> FileInfo:
+    try:
+        found: dict[str, Any] = files.info(_path_in(files, address))
+    except FileNotFoundError as error:
+        if address.is_web and error.__cause__:  # any failure of a web server, whose status is in the cause
+            raise error.__cause__ from None
+        raise
+    size = found["size"]
+    state = tuple(str(found[name]) for name in _STATE if found.get(name) is not None)
+    ranges = not address.is_web or (size is not None and _sends_parts(address.full, size))
+    return FileInfo(size or 0, state if ranges else (), found["type"] == "directory", ranges)
+
+
+@lru_cache(_MOST_KNOWN)
+def _sends_parts(url: str, size: int) -> bool:
+    """Check whether a web server answers requests for ranges, with one for the last byte. Most do not announce it."""
+    if size < 2:
+        return True
+    file = filesystem(Address(url)).open(url, block_size=1, cache_type="none", size=size)
+    file.seek(size - 1)
+    try:
+        return len(file.read(1)) == 1
+    except ValueError:  # fsspec says so before it reads the whole file
+        return False
+
+
+def open_remote(address: Address, start: int = 0, end: int | None = None, block: int | None = None) -> RemoteFile:
+    """Open a file as a stream, in the state in which it was last seen. Raises `OSError`.
+
+    If only a part of it is needed, nothing before it is requested, and little after it. `block`: bytes to read ahead.
     """
     known = _known.get(address.full)
     info = known[1] if known else file_info(address)
@@ -141,24 +167,19 @@ def open_remote(address: Address, start: int = 0, end: int | None = None, block:
         raise IsADirectoryError(errno.EISDIR, "this is a folder")
     if not info.ranges:
         raise RemoteError(errno.ENOTSUP, "the server cannot send parts of a file", "download it, and pass the file")
-    return RemoteFile(address, info, start, end, block)
+    return RemoteFile(address, info, start, end, BLOCK if block is None else block)
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address, or the part of it between two offsets. It fails if the file changes while it is read."""
+    """A file at an address, or the part of it between two offsets. It fails if the file has changed at its end."""
 
-    def __init__(
-        self, address: Address, info: FileInfo, start: int = 0, end: int | None = None, block: int | None = None
-    ) -> None:
+    def __init__(self, address: Address, info: FileInfo, start: int, end: int | None, block: int) -> None:
         super().__init__()
         self._address = address
         self.info = info
-        self._at = self._start = start
+        self._at = start
         self._end = info.size if end is None else min(end, info.size)
-        self._size = block or BLOCK
-        self._keeps = block is None
-        self._last = (-1, b"")
-        """The block that was read last, and its offset: other files may replace it in the cache."""
+        self._block = block
 
     def readable(self) -> bool:
         return True
@@ -175,160 +196,60 @@ class RemoteFile(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        if self._at >= self._end:
-            self._check_unchanged()
+        count = min(len(buffer), self._block, self._end - self._at)
+        if count <= 0:
             return 0
-        skipped = (self._at - self._start) % self._size
-        data = self._block(self._at - skipped)[skipped : skipped + len(buffer)]
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def _block(self, start: int) -> bytes:
-        if self._last[0] != start:
-            end = min(start + self._size, self._end)
-            key = (self._address.full, self.info.state, start, end)
-            data = _blocks.get(key, lambda: self._fetch(start, end)) if self._keeps else self._fetch(start, end)
-            if len(data) != end - start:
-                raise changed()
-            self._last = start, data
-        return self._last[1]
-
-    def _fetch(self, start: int, end: int) -> bytes:
-        files = filesystem(self._address)
-        if self._address.is_web:
-            return _web_range(files, self._address, start, end, self.info.state)
-        data: bytes = guarded(lambda: files.cat_file(path_in(files, self._address), start=start, end=end))
-        return data
-
-    def _check_unchanged(self) -> None:
-        """At the end of the file: parts of an object store come without the state that they belong to."""
-        if not self._address.is_web and file_info(self._address).state != self.info.state:
+        opened = _opened(self._address.full, self.info.state, self._end, self._block)
+        data = opened.read(self._at, count)
+        if len(data) != count:
             raise changed()
+        buffer[:count] = data
+        self._at += count
+        if self._at == self._end:
+            opened.check_unchanged()
+        return count
 
 
 def changed() -> RemoteError:
-    """The file is no longer what it was when its first bytes were read."""
+    """Return the error for a file that is no longer what it was when its first bytes were read."""
     return RemoteError(errno.ESTALE, "it changed while it was read")
 
 
-class _Blocks:
-    """The blocks that were read last."""
+class _Opened:
+    """A file that fsspec opened. It keeps the block that it read last, for all streams of the same state."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[object, bytes] = OrderedDict()
+    def __init__(self, address: Address, state: tuple[object, ...], end: int, block: int) -> None:
+        files = filesystem(address)
+        how = {"size": end} if address.is_web else {}  # others ask for it: then S3 refuses ranges of another version
+        self._file = guarded(
+            lambda: files.open(_path_in(files, address), block_size=block, cache_type="readahead", **how)
+        )
+        self._address = address
+        self._state = state
+        self._checked = 0
+        """How many requests had been sent when the state was last checked."""
         self._lock = threading.Lock()
 
-    def get(self, key: object, fetch: Callable[[], bytes]) -> bytes:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-            while len(self._kept) >= _KEPT:
-                self._kept.popitem(last=False)
-        data = fetch()
-        with self._lock:
-            self._kept[key] = data
-        return data
-
-    def clear(self) -> None:
-        self._kept.clear()
-
-
-_blocks = _Blocks()
-
-
-def forget() -> None:
-    """Forget blocks and states of files."""
-    _blocks.clear()
-    _known.clear()
-
-
-# --- web servers ------------------------------------------------------------------------------------------------------
-
-_PAUSES = (0.2, 1.0)
-"""Seconds before a request is sent again: a server that fails may be busy."""
-_HEADERS = {"Accept-Encoding": "identity"}
-"""The bytes of the file itself: a part of a compressed response would be of no use."""
-
-
-def _web_info(files: Any, address: Address) -> FileInfo:
-    """Found with a request for the first byte: presigned URLs do not allow HEAD."""
-
-    async def ask(session: Any) -> FileInfo:
-        async with session.get(address.full, headers={**_HEADERS, "Range": "bytes=0-0"}) as response:
-            if response.status == 416:  # an empty file has no first byte
-                return FileInfo(0, _web_state(response, 0))
-            _check_status(response.status)
-            size = _total(response) if response.status == 206 else None
-            if size is None:
-                return FileInfo(0, (), ranges=False)
-            return FileInfo(size, _web_state(response, size))
-
-    info: FileInfo = _with_session(files, ask)
-    return info
-
-
-def _web_range(files: Any, address: Address, start: int, end: int, state: tuple[object, ...]) -> bytes:
-    async def ask(session: Any) -> bytes:
-        headers = {**_HEADERS, "Range": f"bytes={start}-{end - 1}"}
-        async with session.get(address.full, headers=headers) as response:
-            if response.status == 416:
-                raise changed()
-            _check_status(response.status)
-            if response.status != 206 or _web_state(response, _total(response)) != state:
-                raise changed()
-            data: bytes = await response.content.readexactly(end - start)
+    def read(self, at: int, count: int) -> bytes:
+        def read() -> bytes:
+            self._file.seek(at)
+            data: bytes = self._file.read(count)
             return data
 
-    found: bytes = _with_session(files, ask)
-    return found
+        with self._lock:
+            return guarded(read)
+
+    def check_unchanged(self) -> None:
+        """Ask for the state of the file if bytes were requested since this was last done. Raises `OSError`."""
+        sent = getattr(getattr(self._file, "cache", None), "miss_count", self._checked + 1)  # in memory, it is unknown
+        if sent != self._checked and file_info(self._address).state != self._state:
+            raise changed()
+        self._checked = sent
 
 
-def _web_state(response: Any, size: int | None) -> tuple[object, ...]:
-    return size, response.headers.get("ETag"), response.headers.get("Last-Modified")
-
-
-def _total(response: Any) -> int | None:
-    total = response.headers.get("Content-Range", "").rpartition("/")[2]
-    return int(total) if total.isdecimal() else None
-
-
-def _check_status(status: int) -> None:
-    if error := _meaning(status):
-        raise error
-    if status not in (200, 206):
-        raise RemoteError(errno.EIO, f"the server answered with status {status}", _NOT_THERE)
-
-
-def _meaning(status: object) -> RemoteError | None:
-    """The error that a status of a server means, if it is known."""
-    if not isinstance(status, int):
-        return None
-    if status in (404, 410):
-        return NotThere(errno.ENOENT, "no such file", _NOT_THERE)
-    if status in (401, 403, 407):
-        return RemoteError(errno.EACCES, f"permission denied (status {status})", _NO_PERMISSION)
-    if status >= 500 or status == 429:
-        return RemoteError(errno.EAGAIN, f"the server failed (status {status})", "try again later")
-    return None
-
-
-def _with_session(files: Any, ask: Callable[[Any], Any]) -> Any:
-    """Send a request, again if the connection breaks or the server fails."""
-    from fsspec.asyn import sync
-
-    async def send() -> Any:
-        return await ask(await files.set_session())
-
-    for pause in _PAUSES:
-        try:
-            return guarded(lambda: sync(files.loop, send))
-        except RemoteError as error:
-            if error.errno not in (errno.EAGAIN, errno.ECONNABORTED):
-                raise
-        time.sleep(pause)
-    return guarded(lambda: sync(files.loop, send))
+@lru_cache(_KEPT)
+def _opened(full: str, state: tuple[object, ...], end: int, block: int) -> _Opened:
+    return _Opened(Address(full), state, end, block)
 
 
 class Download(io.RawIOBase):
@@ -336,40 +257,119 @@ class Download(io.RawIOBase):
 
     def __init__(self, address: Address) -> None:
         super().__init__()
-        self._address = address
-        self._files = filesystem(address)
-        self._response: Any = None
+        files = filesystem(address)
+        self._file: Any = guarded(lambda: files.open(address.full, block_size=0))
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        async def read() -> bytes:
-            if self._response is None:
-                session = await self._files.set_session()
-                self._response = await session.get(self._address.full, headers=_HEADERS)
-                _check_status(self._response.status)
-            data: bytes = await self._response.content.read(len(buffer))
-            return data
-
-        from fsspec.asyn import sync
-
-        data: bytes = guarded(lambda: sync(self._files.loop, read))
+        data: bytes = guarded(lambda: self._file.read(len(buffer)), pauses=())
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
-        response, self._response = self._response, None
-        if response is not None:
-            self._files.loop.call_soon_threadsafe(response.close)
+        if not self.closed:
+            self._file.close()
         super().close()
+
+
+# --- folders and patterns ---------------------------------------------------------------------------------------------
+
+
+def matches(address: Address) -> list[Address]:
+    """Return the visible files and folders that match a pattern, sorted; the address itself if it is not a pattern.
+
+    Raises `CallError` if nothing matches, and if the pattern cannot be evaluated.
+    """
+    archive, _, member = address.full.partition("!/")
+    wildcard = _WILDCARD.search(archive)
+    if address.is_web or not wildcard:
+        return [address]
+    files = filesystem(address)
+    if member:
+        raise CallError(f"{address}: a pattern cannot match files in archives", "pass each archive")
+    try:
+        found: list[str] = guarded(lambda: files.glob(_path_in(files, Address(archive.rstrip("/")))))
+    except OSError as error:
+        raise CallError(f"{address}: {error.strerror}", getattr(error, "hint", None)) from None
+    folder = archive[: archive.rindex("/", 0, wildcard.start())]
+    start = _path_in(files, Address(folder)) if folder.partition("://")[2] else ""
+    visible = [path for path in sorted(found) if not path.rpartition("/")[2].startswith(".")]
+    if not visible:
+        raise CallError(f"{address}: no file or folder matches this pattern", "check the address")
+    return [Address(f"{folder}{path.removeprefix(start)}") for path in visible]
+
+
+def exists(address: Address) -> bool:
+    """Check whether there is a file or a folder. True if that cannot be found out, which reading it will explain."""
+    try:
+        file_info(address)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def is_folder(address: Address) -> bool:
+    try:
+        return not address.is_web and file_info(address).is_folder
+    except OSError:
+        return False
+
+
+def list_remote(folder: Address, endings: Collection[str], exclude: Exclude | None = None) -> Listing | None:
+    """List the data files below an address, and its other files; None if it is not a folder, or cannot be listed."""
+    files = filesystem(folder)
+    if not is_folder(folder):
+        return None
+    start = _path_in(files, folder)
+    try:
+        paths: list[str] = guarded(lambda: files.find(start))
+    except OSError:
+        return None
+    found = Listing([], [])
+    for path in sorted(paths):
+        name = path.removeprefix(start).strip("/")
+        if not name or any(part.startswith(".") for part in name.split("/")) or path.endswith("/"):
+            continue
+        if exclude and exclude.in_archive(folder, name):
+            continue
+        if has_ending(name, endings):
+            found.data.append(Entry(folder.inside(name)))
+        else:
+            found.others.append(folder.inside(name))
+    return found
+
+
+def entries(folder: Address) -> list[tuple[str, Address, bool]]:
+    """List the visible entries of a folder: name, address, and whether it is a folder. Raises `OSError`."""
+    files = filesystem(folder)
+    start = _path_in(files, folder)
+    listed: list[dict[str, Any]] = guarded(lambda: files.ls(start, detail=True))
+    found = []
+    for each in listed:
+        name = each["name"].rstrip("/").rpartition("/")[2]
+        if name and not name.startswith(".") and each["name"].rstrip("/") != start:
+            found.append((name, folder.inside(name), each["type"] == "directory"))
+    return sorted(found)
+
+
+def file_size(address: Address) -> int | None:
+    """Return the size of a file; None if there is none."""
+    try:
+        info = file_info(address)
+    except OSError:
+        return None
+    return None if info.is_folder else info.size
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 _NOT_THERE = "check the address"
 _NO_PERMISSION = "check your credentials, and that they may read this address"
-_REASONS: tuple[tuple[tuple[str, ...], int, str, str], ...] = (
+_REASONS: tuple[tuple[tuple[str, ...], int, str, str | None], ...] = (
     (("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "TokenRetrievalError",
       "DefaultCredentialsError", "RefreshError", "ClientAuthenticationError", "ProfileNotFound"),
      errno.EACCES, "no credentials were found, or they are not valid", _NO_PERMISSION),
@@ -381,18 +381,26 @@ _REASONS: tuple[tuple[tuple[str, ...], int, str, str], ...] = (
      errno.ECONNABORTED, "the connection was lost", "try again"),
     (("InvalidURL", "InvalidUrlClientError", "ParamValidationError", "UnicodeError", "ValueError"),
      errno.EINVAL, "the address is not valid", _NOT_THERE),
+    (("FileExpired",), errno.ESTALE, "it changed while it was read", None),
 )  # fmt: skip
 """Names of exceptions, of themselves or of a base class, and what they mean. By name: they are in many packages."""
 
 
-def guarded(function: Callable[[], T]) -> T:
-    """Call a function of another package. Its exceptions, whose texts may contain credentials, are replaced."""
-    try:
-        return function()
-    except (RemoteError, CallError):
-        raise
-    except Exception as error:  # noqa: BLE001  # of any package
-        clean = _clean(error)
+def guarded(function: Callable[[], T], pauses: Collection[float] | None = None) -> T:
+    """Call a function of another package, again if the connection breaks or the server fails.
+
+    Its exceptions, whose texts may contain credentials, are replaced.
+    """
+    for pause in (*(_PAUSES if pauses is None else pauses), None):
+        try:
+            return function()
+        except (RemoteError, CallError):
+            raise
+        except Exception as error:  # noqa: BLE001  # of any package
+            clean = _clean(error)
+        if pause is None or clean.errno not in (errno.EAGAIN, errno.ECONNABORTED):
+            break
+        time.sleep(pause)
     raise clean  # here, so that the replaced exception is not its context
 
 
@@ -405,6 +413,11 @@ def _clean(error: Exception) -> RemoteError:
     for known, number, reason, hint in _REASONS:
         if any(name in known for name in names):
             return RemoteError(number, reason, hint)
-    if known_status := _meaning(getattr(error, "status_code", None)):  # of Azure
-        return known_status
+    status = getattr(error, "status", getattr(error, "status_code", None))  # of a web server, of Azure
+    if status in (404, 410):
+        return NotThere(errno.ENOENT, "no such file", _NOT_THERE)
+    if status in (401, 403, 407):
+        return RemoteError(errno.EACCES, f"permission denied (status {status})", _NO_PERMISSION)
+    if isinstance(status, int) and (status >= 500 or status == 429):
+        return RemoteError(errno.EAGAIN, f"the server failed (status {status})", "try again later")
     return RemoteError(errno.EIO, f"the storage failed ({type(error).__name__})", "check the address, and try again")

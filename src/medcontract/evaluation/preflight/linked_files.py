@@ -114,7 +114,7 @@ def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder:
 
         size = member_size(*archived, part.source.limits)
     elif isinstance(path, Address):
-        from medcontract.reading.remote_folders import file_size
+        from medcontract.reading.remote import file_size
 
         size = file_size(path)
     else:
