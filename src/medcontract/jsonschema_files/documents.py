@@ -12,7 +12,7 @@ from medcontract.problems import Path, pointer
 from medcontract.reading.json_locator import Locator
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.limits import MAX_RECORD
-from medcontract.reading.line_index import places
+from medcontract.reading.positions import find_positions
 from medcontract.reading.source import Source, Unreadable
 
 
@@ -61,8 +61,8 @@ def _bytes(source: Source) -> bytes:
 
 
 def _error_at(source: Source, offset: int, message: str, hint: str | None) -> CallError:
-    (place,) = places(source, [source.start + offset]).values()
-    return CallError(f"schema {source.name}:{place.line}:{place.column}: {message}", hint)
+    ((line, column),) = find_positions(source, [source.start + offset])[0].values()
+    return CallError(f"schema {source.name}:{line}:{column}: {message}", hint)
 
 
 def draft_of(file: SchemaFile, schema: Any, path: Path = (), default: Draft = LATEST) -> Draft:

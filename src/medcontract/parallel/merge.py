@@ -23,8 +23,8 @@ from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import Span, spans
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.json_stream import JsonFile
-from medcontract.reading.line_index import line_breaks
 from medcontract.reading.located_records import TooLarge
+from medcontract.reading.positions import line_breaks
 from medcontract.reading.source import Unreadable
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import container_for, validator_for

@@ -22,8 +22,8 @@ from medcontract.containers import Container
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
-from medcontract.reading.line_index import line_breaks
 from medcontract.reading.located_records import TooLarge
+from medcontract.reading.positions import line_breaks
 from medcontract.reading.source import Source, Unreadable, Watched
 
 if TYPE_CHECKING:

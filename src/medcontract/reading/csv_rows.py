@@ -18,8 +18,8 @@ from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, sho
 from medcontract.reading.diagnosis import TOTAL_HINT, index_hint, is_total
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
-from medcontract.reading.line_index import line_breaks
 from medcontract.reading.located_records import Decode, DecodeLines, Lines, too_large
+from medcontract.reading.positions import line_breaks
 from medcontract.reading.row_layout import NOT_FINITE, Layout, Row, too_wide
 from medcontract.reading.source import Source
 from medcontract.types import Column

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from medcontract.problems import NO_CARET, Finding, Ref, pointer
 from medcontract.reading.json_locator import Locator
 from medcontract.reading.json_scanner import Broken
-from medcontract.reading.line_index import Excerpts, Place, places
+from medcontract.reading.positions import Excerpt, Place, find_positions
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport, Problem
 from medcontract.validation.problem_collector import Likeness, ProblemCollector, likeness
@@ -38,9 +38,6 @@ def make_report(
 def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCollector) -> list[Problem]:
     """Findings with line and column, in file order."""
     offsets = _offsets(source, findings)
-    firsts = [finding.first.offset for finding in findings if finding.first and finding.first.line is None]
-    placed = [offset for offset in offsets if offset is not None] + firsts
-    found = places(source, placed) if placed else {}
     cells = {name: number for number, name in enumerate(collector.columns)}
     letters = {name: _letter(number) for name, number in cells.items()}
     cells.update({missing: cells[name] for name, missing in collector.renames.items()})
@@ -52,40 +49,47 @@ def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCol
         return where, cell, cell >= 0 and finding.code != "MC101", i
 
     order = sorted(range(len(findings)), key=in_file)[: collector.keep]
+    shown = [(findings[i], offsets[i]) for i in order]
+    placed = [offset for _, offset in shown if offset is not None]
+    placed += [finding.first.offset for finding, _ in shown if finding.first and finding.first.line is None]
+    cut = [_excerpt_at(*each) for each in shown] if collector.excerpts else []
+    places, excerpts = find_positions(source, placed, [at for at in cut if at is not None])
     problems: list[Problem] = []
     left = dict(collector.totals)
     last: dict[Likeness, int] = {}
-    excerpts = Excerpts(source) if collector.excerpts else None
     for i in order:
         kind = likeness(findings[i], collector.spread)
         left[kind] = left.get(kind, 1) - 1
         last[kind] = len(problems)
-        problem = _problem(findings[i], offsets[i], found, excerpts)
+        problem = _problem(findings[i], offsets[i], places, excerpts)
         has_cell = problem.line and problem.field is not None
         problems.append(replace(problem, _letter=letters.get(problem.field or "")) if has_cell else problem)
-    if excerpts:
-        excerpts.close()
     for kind, position in last.items():
         several = kind in collector.several
         problems[position] = replace(problems[position], _more=left[kind], _more_are="problem" if several else "record")
     return problems
 
 
-def _problem(finding: Finding, offset: int | None, found: dict[int, Place], excerpts: Excerpts | None) -> Problem:
+def _excerpt_at(finding: Finding, offset: int | None) -> int | None:
+    """Return the offset whose line is shown: that of the finding, or of its row in a table."""
+    if offset is None and finding.ref is not None and finding.ref.line:
+        return finding.ref.offset
+    return offset
+
+
+def _problem(finding: Finding, offset: int | None, places: dict[int, Place], excerpts: dict[int, Excerpt]) -> Problem:
     ref = finding.ref or Ref(0, 0)
-    place = None if offset is None else found[offset]
-    line, column = (place.line, place.column) if place else (ref.line or None, None)
-    text, caret = None, NO_CARET
-    if excerpts and offset is not None:
-        text, caret = excerpts.around(offset)
-    elif excerpts and ref.line:
-        text = excerpts.around(ref.offset)[0]
+    line, column = (ref.line or None, None) if offset is None else places[offset]
+    shown_at = _excerpt_at(finding, offset)
+    excerpt = None if shown_at is None else excerpts.get(shown_at)
     path = (*ref.prefix, *finding.path)
     field = finding.field if is_tabular(finding) else None
     return Problem(
-        code=finding.code, severity=finding.severity, message=finding.text, hint=_hint(finding, found),
+        code=finding.code, severity=finding.severity, message=finding.text, hint=_hint(finding, places),
         pointer=pointer(path), record=ref.record, line=line, column=column, field=field,
-        _plain_pointer=pointer(path, plain=True), _value=finding.value, _excerpt=text, _caret=caret,
+        _plain_pointer=pointer(path, plain=True), _value=finding.value,
+        _excerpt=excerpt.text if excerpt else None,
+        _caret=excerpt.caret if excerpt and offset is not None else NO_CARET,
     )  # fmt: skip
 
 
@@ -99,12 +103,12 @@ def _letter(number: int) -> str:
     return letters
 
 
-def _hint(finding: Finding, found: dict[int, Place]) -> str | None:
+def _hint(finding: Finding, places: dict[int, Place]) -> str | None:
     """The hint; for repeated values, with the place of the first one."""
     first = finding.first
     if first is None:
         return finding.hint
-    line = first.line or (found[first.offset].line if first.line is None else None)
+    line = first.line or (places[first.offset].line if first.line is None else None)
     where = f"first used in record {first.record}" + (f", line {line}" if line else "")
     return f"{where}; {finding.hint}" if finding.hint else where
 

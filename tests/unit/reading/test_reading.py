@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import threading
 import time
 import tracemalloc
@@ -22,7 +23,7 @@ from tests.support import assert_sound, lesion, lesions, property_settings, repo
 
 import medcontract
 from medcontract.contracts import registry
-from medcontract.reading import csv_rows, json_stream, jsonl, line_index
+from medcontract.reading import csv_rows, json_stream, jsonl, positions
 from medcontract.reading import source as source_module
 from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_locator import find
@@ -202,7 +203,7 @@ def test_find_goes_as_far_as_a_path_does(text: Text, data: st.DataObject) -> Non
 def blocks_of(size: int, largest: int | None = None) -> Iterator[None]:
     """Files are read in blocks of this many bytes; with `largest`, that is the limit of a record."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (line_index, json_stream, jsonl, csv_rows):
+        for module in (positions, json_stream, jsonl, csv_rows):
             patch.setattr(module, "BLOCK" if hasattr(module, "BLOCK") else "LINES_BLOCK", size)
         if largest is not None:
             patch.setattr(source_module, "Limits", lambda: Limits(record=largest))
@@ -224,6 +225,12 @@ def naive_place(text: str, position: int) -> tuple[int, int]:
     return line, column
 
 
+def naive_excerpt(text: str, position: int) -> tuple[str, int]:
+    """The line around a character, and where the character is in it."""
+    left, right = re.split(r"[\r\n]", text[:position])[-1], re.split(r"[\r\n]", text[position:])[0]
+    return re.sub(r"[\x0b\u2028]", "·", left + right), len(left)
+
+
 @property_settings(300)
 @given(
     st.lists(st.sampled_from(["\n", "\r\n", "\r", "a", "bc", "é", "🙂", "\u2028", "\x0b", "{", " "]), max_size=40),
@@ -232,14 +239,17 @@ def naive_place(text: str, position: int) -> tuple[int, int]:
     st.data(),
 )
 def test_places(pieces: list[str], mark: bool, block: int, data: st.DataObject) -> None:
-    """Line and column are those of a count by hand, for any line ends, with or without BOM, for any size of blocks."""
+    """Lines, columns and excerpts are as found by hand, for any line ends, with or without BOM, for any blocks."""
     text = "x" + "".join(pieces)
     start = 3 if mark else 0
-    positions = data.draw(st.lists(st.integers(0, len(text)), min_size=1, max_size=6))
-    offsets = {start + len(text[:position].encode()): position for position in positions}
+    drawn = data.draw(st.lists(st.integers(0, len(text)), min_size=1, max_size=6))
+    offsets = {start + len(text[:position].encode()): position for position in drawn}
+    placed = data.draw(st.sets(st.sampled_from(sorted(offsets))))
     with blocks_of(block):
-        found = line_index.places(source_of(b"\xef\xbb\xbf" * mark + text.encode()), offsets)
-    assert found == {offset: naive_place(text, position) for offset, position in offsets.items()}
+        source = source_of(b"\xef\xbb\xbf" * mark + text.encode())
+        places, excerpts = positions.find_positions(source, placed, offsets)
+    assert places == {offset: naive_place(text, offsets[offset]) for offset in placed}
+    assert excerpts == {offset: naive_excerpt(text, position) for offset, position in offsets.items()}
 
 
 # --- records in blocks of any size ---------------------------------------------------------------

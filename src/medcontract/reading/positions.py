@@ -1,0 +1,143 @@
+"""Lines, columns and excerpts of a text file, all found in one pass over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import BinaryIO, NamedTuple
+
+from medcontract.reading.limits import BLOCK
+from medcontract.reading.source import Source, Unreadable
+
+_AROUND = 240
+"""Bytes before and after an offset that its excerpt is made from."""
+_ROOM = 100
+"""Characters of an excerpt."""
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+class Place(NamedTuple):
+    line: int
+    column: int
+
+
+class Excerpt(NamedTuple):
+    """A part of a line, and the position of an offset in it."""
+
+    text: str
+    caret: int
+
+
+def line_breaks(text: bytes) -> int:
+    """Count line breaks: LF, CRLF or CR."""
+    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
+
+
+def find_positions(
+    source: Source, offsets: Iterable[int], excerpts: Iterable[int] = ()
+) -> tuple[dict[int, Place], dict[int, Excerpt]]:
+    """Find line and column (1-based, in code points) of the offsets, and the text around those of `excerpts`.
+
+    Lines end with LF, CRLF or CR; a byte order mark is not counted. The file is opened once and read in order, so that
+    a compressed one is decompressed once.
+    """
+    placed, shown = set(offsets), set(excerpts)
+    last = max(placed, default=-1)
+    places: dict[int, Place] = {}
+    texts: dict[int, Excerpt] = {}
+    if not placed | shown:
+        return places, texts
+    with source.open() as stream:
+        reader = _Reader(stream, source.start)
+        here, at = _Position(), source.start
+        for offset in sorted(placed | shown):
+            while at < min(offset, last) and (block := reader.read(at, min(offset, at + BLOCK))):
+                here, at = here.after(block), at + len(block)
+            if offset in placed:
+                places[offset] = here.place(inside_crlf=reader.read(offset, offset + 1) == b"\n")
+            if offset in shown:
+                start = max(source.start, offset - _AROUND)
+                text = reader.read(start, offset + _AROUND)
+                before = max(offset - start, 0)  # an offset may be that of the byte order mark
+                texts[offset] = _excerpt(text[:before], text[before:], is_cut=start > source.start)
+    return places, texts
+
+
+class _Reader:
+    """Reads parts of a stream whose ends ascend; keeps the bytes before each, of which the next part may need some."""
+
+    def __init__(self, stream: BinaryIO, start: int) -> None:
+        stream.seek(start)
+        self._stream = stream
+        self._start = start
+        self._data = b""
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Read the bytes between two offsets; fewer at the end of the file, or of what can be decompressed of it."""
+        end = self._start + len(self._data)
+        try:
+            if start > end:
+                end = self._stream.seek(start)
+                self._start, self._data = end, b""
+            while end < stop and (block := self._stream.read1(BLOCK)):  # type: ignore[attr-defined]  # those of `Source` have it
+                kept = max(start - _AROUND - self._start, 0)
+                self._start, self._data = self._start + kept, self._data[kept:] + block
+                end += len(block)
+        except Unreadable:
+            pass
+        return self._data[start - self._start : stop - self._start] if start >= self._start else b""
+
+
+class _Position(NamedTuple):
+    """A position between two bytes, and the column of the CR before it, if there is one."""
+
+    line: int = 1
+    column: int = 1
+    cr: int | None = None
+
+    def place(self, inside_crlf: bool) -> Place:
+        """Return the place; between CR and LF, it still belongs to the line that they end."""
+        if self.cr is not None and inside_crlf:
+            return Place(self.line - 1, self.cr + 1)
+        return Place(self.line, self.column)
+
+    def after(self, text: bytes) -> _Position:
+        """Return the position after `text`."""
+        if self.cr is not None and text.startswith(b"\n"):
+            text = text[1:]
+        if not text.endswith(b"\r"):
+            return self._moved(text)
+        before = self._moved(text[:-1])
+        return _Position(before.line + 1, 1, before.column)
+
+    def _moved(self, text: bytes) -> _Position:
+        """Return the position after `text`, which is not followed by the other half of a CRLF."""
+        breaks = line_breaks(text)
+        if not breaks:
+            return _Position(self.line, self.column + _count_characters(text))
+        last_line = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
+        return _Position(self.line + breaks, 1 + _count_characters(last_line))
+
+
+def _count_characters(text: bytes) -> int:
+    """Count the code points in (any part of) UTF-8 text."""
+    return len(text) if text.isascii() else len(text.translate(None, _CONTINUATION))
+
+
+def _excerpt(before: bytes, after: bytes, is_cut: bool) -> Excerpt:
+    """Cut the line around an offset. `is_cut`: the text before it may start within a character."""
+    cut = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
+    left = before[cut:].decode(errors="replace")
+    if cut == 0 and is_cut:
+        left = left.lstrip("\ufffd")
+    right = after.replace(b"\r", b"\n").split(b"\n", 1)[0].decode(errors="replace")
+    keep_left = max(_ROOM * 3 // 5, _ROOM - len(right))
+    if len(left) > keep_left:
+        left = "…" + left[-keep_left + 1 :]
+    keep_right = _ROOM - len(left)
+    if len(right) > keep_right:
+        right = right[: keep_right - 1] + "…"
+    return Excerpt(_printable(left) + _printable(right), len(left))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " if c == "\t" else "·" for c in text)
