@@ -520,13 +520,13 @@ def score_submission(
     that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
     `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
     """
-    from medcontract.evaluation.contest import Contest, Job
+    from medcontract.evaluation.contest import Contest
     from medcontract.evaluation.ranking import score_alone
     from medcontract.evaluation.submissions import find_submission
 
     settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, options={})
     files = tuple((os.fspath(path), contract) for path, contract in truth)
-    contest = Contest(Job(truth=files, settings=settings._replace(frozen=arguments.frozen(protocol))))
+    contest = Contest(files, settings._replace(frozen=arguments.frozen(protocol)))
     return score_alone(contest, find_submission(os.fspath(submission), ignored))
 
 
@@ -949,7 +949,7 @@ def bundle(
     from medcontract.bundles.plan import make_plan
     from medcontract.bundles.writing import check_folder, require_platform, write_bundle
     from medcontract.contracts import registry
-    from medcontract.evaluation.contest import Contest, Job
+    from medcontract.evaluation.contest import Contest
     from medcontract.evaluation.files import given_files, split_known
     from medcontract.evaluation.protocols import freeze
     from medcontract.evaluation.score import changes_for
@@ -970,7 +970,7 @@ def bundle(
         frozen=arguments.frozen(protocol, changes, limits),
     )  # fmt: skip
     given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
-    contest = Contest(Job(truth=tuple(given.files), settings=settings))
+    contest = Contest(tuple(given.files), settings)
     frozen = freeze(contest.track, changes_for(contest.track, settings, ranking=True), (), settings)
     challenge = registry.scope()
     if challenge is not None and title is None:

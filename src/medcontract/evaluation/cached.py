@@ -222,10 +222,9 @@ def cached_scores(
 
 def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[tuple[str, Sequence[FileContent]]]:
     """Return the key and the files of each submission; no key if its score cannot be kept."""
-    job = contest.job
-    settings = job.settings._replace(progress=None, jobs=1, pool=None)
+    settings = contest.settings._replace(progress=None, jobs=1, pool=None)
     truth = [(part.contract.id, part.name, part.source.sha256()) for part in contest.parts]
-    common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, job.complete)
+    common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, contest.complete)
     for submission in submissions:
         try:
             files = [(hashed(path, settings.limits), contract_id) for path, contract_id in submission.files]

@@ -51,41 +51,32 @@ if TYPE_CHECKING:
 FLAGS = frozenset({"MC506"})
 """Codes of remarks that mark a submission in a ranking."""
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
-_NOT_SENDABLE = (pickle.PicklingError, TypeError, AttributeError)
-
-
-class Job(Struct, kw_only=True):
-    """What a worker process needs to score submissions."""
-
-    truth: tuple[GivenFile, ...]
-    settings: Settings
-    complete: bool = True
-    """Return complete scores, for reports, not only what a ranking needs."""
-    digests: tuple[str, ...] = ()
-    """The hashes of the truth files, for workers that read them again."""
 
 
 class Contest:
     """A truth, which is read once, and the scorer for submissions. Can be pickled, for other processes."""
 
-    def __init__(self, job: Job) -> None:
-        """Read the truth. Raises `MedcontractError` if it has errors, `CallError` for a wrong call."""
-        self.job = job
-        files = gather(job.truth, job.settings, role="truth")
+    def __init__(self, truth: Sequence[GivenFile], settings: Settings, complete: bool = True) -> None:
+        """Read the truth. Raises `MedcontractError` if it has errors, `CallError` for a wrong call.
+
+        `complete`: scores are complete, for reports, and not only what a ranking needs.
+        """
+        self.settings, self.complete = settings, complete
+        files = gather(truth, settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         roles = self.track.roles
-        protocol = protocol_for(self.track, job.settings, ranking=True)
-        self.scorer = self.track.scorer(protocol, job.settings.scoring, files.groups)
+        protocol = protocol_for(self.track, settings, ranking=True)
+        self.scorer = self.track.scorer(protocol, settings.scoring, files.groups)
         self._scorers: dict[frozenset[str], Scorer] = {}
         if not any(name in files.groups for name in roles.truths):
             hint = f"are truth and submissions swapped? {files.describe()}"
             raise CallError("the first argument contains no truth", hint)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
-        given = HeaderOverrides(job.settings.header)
+        given = HeaderOverrides(settings.header)
         given.check_names([registry.find(name) for name in names])
-        self.truth = read_truth(self.track, self.scorer, files, given, job.settings.frozen)
+        self.truth = read_truth(self.track, self.scorer, files, given, settings.frozen)
         named = [each.contract for each in roles.auxiliary if each.names_team]
         shared = [name for name in roles.auxiliaries("submission") if name not in named and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
@@ -109,7 +100,7 @@ class Contest:
 
     def _about_frozen(self) -> Iterator[str]:
         """Warn that a frozen protocol is used as it is, also where a ranking has another default."""
-        frozen = self.job.settings.frozen
+        frozen = self.settings.frozen
         if frozen is None:
             return
         yield from frozen.warnings(environment())
@@ -150,7 +141,7 @@ class Contest:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
             return self._unexpected(error)
-        return scored if self.job.complete else self.slim(scored)
+        return scored if self.complete else self.slim(scored)
 
     def refused(
         self,
@@ -161,7 +152,7 @@ class Contest:
     ) -> Scored:
         """Return the outcome for a submission that is not scored. `problems`: of its files, if they are the reason."""
         return Scored(
-            track=self.track.id, protocol=self.scorer.protocol, participant=self.job.settings.participant,
+            track=self.track.id, protocol=self.scorer.protocol, participant=self.settings.participant,
             verdict=Verdict(valid=False, processing=None, reasons=(reason,), warnings=tuple(notes)), problems=problems,
             found=len(problems), errors=sum(problem.severity == "error" for problem in problems), failure=failure,
         )  # fmt: skip
@@ -181,7 +172,7 @@ class Contest:
         if submission.error:
             reason = "; ".join(filter(None, (submission.error, self._if_several(submission, Files()))))
             return self.refused(reason, skipped_problems(submission.skipped))
-        files, settings = Files(), self.job.settings
+        files, settings = Files(), self.settings
         try:
             files = gather(submission.files, settings, submission.paths, role="submission")
             files.skipped = submission.skipped
@@ -246,7 +237,7 @@ class Contest:
             files.notes.append("--measured contains nothing for this submission")
             return
         paths = [path_of(file) for file in submission.measured]
-        given = gather([(file, None) for file in submission.measured], self.job.settings, paths)
+        given = gather([(file, None) for file in submission.measured], self.settings, paths)
         files.unread += given.unread
         files.groups |= given.take(measured).groups
         files.notes += [
@@ -276,42 +267,31 @@ class Contest:
             breakdown=(), tally=scored.tally if self.track.ranking.protocol else None,
         )  # fmt: skip
 
-    # Other processes get the truth or, if it cannot be sent, read it once more.
-
-    def __getstate__(self) -> Job | bytes:
+    def __getstate__(self) -> _SentTruth:
+        """Return what another process needs. Raises `PicklingError` if it cannot be sent."""
         truth = self.truth
-        digests = tuple(part.source.sha256() for part in self.parts)
-        settings = self.job.settings._replace(pool=None, jobs=1)
-        files = tuple((_absolute(path), name) for path, name in self.job.truth)
-        job = replace(self.job, truth=files, digests=digests, settings=settings)
         if truth.pairs or any(type(each) is not Expected for each in truth.expected.values()):
-            return job
-        sent = _SentTruth(
-            job=job,
+            raise pickle.PicklingError("the pairs of this process cannot be sent")
+        return _SentTruth(
+            settings=self.settings._replace(pool=None, jobs=1),
+            complete=self.complete,
             track=self.track.id,
             protocol=self.scorer.protocol,
             files=[(p.contract.id, p.name, p.how, p.source.sha256(), p.report, p.collector) for p in truth.parts],
             expected={name: each.export() for name, each in truth.expected.items()},
             plain={name: getattr(truth, name) for name in ("headers", "content", "documents", "invalid_ids")},
         )
-        try:
-            return pickle.dumps(sent)
-        except _NOT_SENDABLE:
-            return job
 
-    def __setstate__(self, state: Job | bytes) -> None:
-        if isinstance(state, Job):
-            self.__dict__.update(read_again(state).__dict__)
-            return
-        sent: _SentTruth = pickle.loads(state)  # noqa: S301  # from the process that sent it
-        self.job, self.truth = sent.job, sent.open()
+    def __setstate__(self, sent: _SentTruth) -> None:
+        self.settings, self.complete, self.truth = sent.settings, sent.complete, sent.open()
         self.track, self.scorer, self._scorers = self.truth.track, self.truth.scorer, {}
 
 
 class _SentTruth(Struct, kw_only=True):
     """Everything that another process needs to score submissions."""
 
-    job: Job
+    settings: Settings
+    complete: bool
     track: str
     protocol: Protocol
     files: list[tuple[str, str, str | None, str, FileReport, ProblemCollector]]
@@ -321,7 +301,7 @@ class _SentTruth(Struct, kw_only=True):
 
     def open(self) -> Truth:
         track = tracks.track(self.track)
-        scorer = track.scorer(self.protocol, self.job.settings.scoring, self.expected)
+        scorer = track.scorer(self.protocol, self.settings.scoring, self.expected)
         pairs = {pair.truth: pair for pair in scorer.pairs}
         truth = Truth(track=track, scorer=scorer, **self.plain)
         truth.expected = {name: Expected.of(pairs[name], each) for name, each in self.expected.items()}
@@ -332,15 +312,6 @@ class _SentTruth(Struct, kw_only=True):
             part.alias, part._report = name, report
             truth.parts.append(part)
         return truth
-
-
-def read_again(job: Job) -> Contest:
-    """Read the truth once more, in another process, and check that it is the same."""
-    contest = Contest(job)
-    for part, digest in zip(contest.parts, job.digests, strict=True):
-        if part.source.sha256() != digest:
-            raise part.source.changed()
-    return contest
 
 
 def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
@@ -364,7 +335,7 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None
     if pool:
         from medcontract.parallel.pool import PoolFailed, WorkerDied
 
-        with suppress(PoolFailed):
+        with suppress(PoolFailed, *pool.failures):  # then this process scores the others
             for outcome in pool.each(_score_with, contest, [_anywhere(each) for each in submissions]):
                 done += 1
                 yield contest.worker_died() if isinstance(outcome, WorkerDied) else outcome
@@ -394,8 +365,8 @@ def _pool_for(contest: Contest, submissions: Sequence[Submission], jobs: int | N
     size = sum(_size(path) for submission in submissions for path in submission.paths)
     if len(submissions) < 2 or not known or jobs == 1:
         return None
-    if contest.job.settings.pool:
-        return contest.job.settings.pool
+    if contest.settings.pool:
+        return contest.settings.pool
     if jobs is None and cpus.workers_for(None, size) < 2:
         return None
     from medcontract.parallel.pool import ProcessPool, pool_for  # slow to import

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
-from medcontract.evaluation.contest import FLAGS, Contest, Job, first_error, scores
+from medcontract.evaluation.contest import FLAGS, Contest, first_error, scores
 from medcontract.evaluation.files import GivenFile
 from medcontract.evaluation.score import Scored, described_input, processing, score_result, versions
 from medcontract.evaluation.settings import Settings
@@ -44,7 +44,7 @@ def leaderboard(
     """
     submissions = found.submissions
     one = settings._replace(progress=None, jobs=settings.jobs if len(submissions) == 1 else 1)
-    contest = Contest(Job(truth=tuple(truth), settings=one, complete=feedback is not None))
+    contest = Contest(tuple(truth), one, complete=feedback is not None)
     with ExitStack() as stack:
         store = None
         if feedback:
@@ -157,7 +157,7 @@ def _board(
     notes: Sequence[str],
 ) -> Leaderboard:
     """Return the ranking. `competing`: the valid submissions, `notes`: warnings about other files."""
-    track, participant = contest.track, contest.job.settings.participant
+    track, participant = contest.track, contest.settings.participant
     valid = [each.verdict for each in candidates if each.verdict.valid]
     having = sum(verdict.headline is not None for verdict in valid)
     # So a single submission can neither exclude the others by adding a file nor change the ranking by omitting one.
