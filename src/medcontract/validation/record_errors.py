@@ -81,7 +81,7 @@ class KnownMistakes:
 
 def _free_text(contract: CompiledContract) -> tuple[str, ...]:
     """The fields of a record that accept any string (or any that is not blank), in each variant that has them."""
-    from medcontract.contracts.compile import variants_of
+    from medcontract.contracts.schema_nodes import variants_of
 
     variants = [variant.get("properties", {}) for variant in variants_of(contract.record_schema)]
     names = {name for fields in variants for name in fields}
@@ -129,8 +129,8 @@ def _examine_structure(
     in_table: bool,
 ) -> Examined:
     """What Pydantic finds, besides faults of the text."""
-    from medcontract.contracts.compile import all_keys
     from medcontract.contracts.pydantic_errors import check_structure
+    from medcontract.contracts.schema_nodes import all_keys
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
     if errors:
