@@ -11,6 +11,7 @@ from script.doc_pages import codes_page, reference_page
 
 from medcontract._version import __version__
 from medcontract.contracts import registry
+from medcontract.schemas.compile import build_index
 from medcontract.schemas.json_schema import text, type_names
 from medcontract.schemas.publishing import export, published
 
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def main() -> None:
-    index = msgspec.json.format(msgspec.json.encode(registry.build_index()), indent=1)
+    index = msgspec.json.format(msgspec.json.encode(build_index()), indent=1)
     Path(registry.COMPILED).write_bytes(index + b"\n")
     registry.registered.cache_clear()
     for name, content in export(registry.contracts(), __version__).items():

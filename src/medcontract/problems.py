@@ -120,6 +120,11 @@ def pointer(path: Path, plain: bool = False) -> str:
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
 
 
+def pointer_tokens(text: str) -> list[str]:
+    """Return the keys and indexes of an RFC 6901 pointer, as strings."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in text.split("/")[1:]]
+
+
 _PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]{0,63}\Z")
 
 

@@ -20,17 +20,12 @@ from medcontract.api import validate_files
 from medcontract.contracts import pydantic_errors
 from medcontract.reading import csv_rows, json_scanner
 from medcontract.results.validation import FileReport
-from medcontract.validation import record_errors, records
 from medcontract.validation.record_errors import KnownMistakes
 
 
 def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each record is looked at on its own, as if it were the first."""
     monkeypatch.setattr(KnownMistakes, "key", lambda self, parsed, faults: None)
-    monkeypatch.setattr(KnownMistakes, "only_count", lambda self, examined, nothing_is_kept: None)
-    monkeypatch.setattr(records, "_without_places", lambda findings: None)
-    monkeypatch.setattr(records, "_LONGEST_KNOWN", -1)
-    monkeypatch.setattr(records, "_MOST_KNOWN", 0)
     monkeypatch.setattr(csv_rows, "_LONGEST_KNOWN", -1)
     monkeypatch.setattr(csv_rows, "_is_json", lambda record: False)
 
@@ -130,56 +125,6 @@ def test_the_same_mistake_is_looked_at_once(container: str, looks: _Calls) -> No
     report = medcontract.validate(_in(container, _rows(500)), "reports/truth", name=f"x.{container}")
     assert report.errors == 1500
     assert looks.count <= 2  # the header, and one record
-
-
-def test_the_same_row_is_looked_at_once(looks: _Calls) -> None:
-    """Also where a contract has no fast path, and each row is read twice because all are repeated."""
-    report = medcontract.validate(b"task_id,sample_id\n" + b"a,b\n" * 500, "benchmark/cases", name="x.csv")
-    assert report.errors == 499
-    assert looks.count == 1
-
-
-_KEPT = 10
-
-
-@pytest.mark.parametrize("container", ["json", "jsonl", "csv", "parquet"])
-def test_records_that_are_only_counted_get_no_thorough_look(container: str, looks: _Calls) -> None:
-    """However their wrong values differ: only as many as there are problems to be listed, and one to learn from."""
-    rows = [
-        dict(zip(_COLUMNS, (f"r{number}", f"Othr {number}", "é" * (number % 60 + 1), f"maybe {number}"), strict=True))
-        for number in range(500)
-    ]
-    report = medcontract.validate(_in(container, rows), "reports/truth", name=f"x.{container}", max_problems=_KEPT)
-    assert (report.errors, report.records, len(report.problems)) == (1500, 500, _KEPT)
-    assert looks.count <= _KEPT + 2
-
-
-@pytest.mark.parametrize(("contract", "make"), [
-    ("reports/truth", lambda number: {f"k{number}": number}),
-    ("reports/truth", lambda number: {"report_id": [number], "urgency": {"a": number}, f"k{number}": 1}),
-    ("lesions/cases", lambda number: {"image_id": number, "image_path": f"/a/{number}", "age": 121 + number}),
-    ("lesions/predictions", lambda number: {"image_id": "x", "probabilities": [number + 2.5] * 10}),
-    ("benchmark/predictions", lambda number: {"prediction": {"answer": number, "entities": {"labs": [number]}}}),
-    ("triage/response", lambda number: {"run_id": f"r{number}", "message_sent_time": str(number)}),
-    ("reports/truth", lambda number: number),
-    ("reports/truth", lambda number: [number]),
-])  # fmt: skip
-def test_bad_records_of_one_signature(contract: str, make: Any, looks: _Calls) -> None:
-    """Each is different, and all are bad in the same way."""
-    data = "".join(json.dumps(make(number)) + "\n" for number in range(500)).encode()
-    report = medcontract.validate(data, contract, name="x.jsonl", max_problems=_KEPT)
-    assert looks.count <= _KEPT + 1
-    with pytest.MonkeyPatch.context() as patch:
-        _thorough(patch)
-        assert medcontract.validate(data, contract, name="x.jsonl", max_problems=_KEPT) == report
-    assert looks.count > 500
-
-
-def test_the_same_broken_line_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    scans = _Calls(monkeypatch, record_errors, "scan")
-    report = medcontract.validate(b"{\n" * 500, "reports/truth", name="x.jsonl", max_problems=_KEPT)
-    assert (report.errors, report.records) == (500, 500)
-    assert scans.count == 1
 
 
 def test_a_good_record_is_not_counted_with_bad_ones_like_it() -> None:

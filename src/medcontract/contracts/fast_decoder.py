@@ -29,10 +29,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct
 
+from medcontract.contracts.schema_nodes import ANNOTATIONS
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.contracts.undecoded import SENDABLE, Members, Undecoded, count_keys_inside, field_name, reader
 
-_IGNORED = {"title", "description", "default", "examples", "$schema", "$id", "$defs", "x-medcontract-rules"}
+_IGNORED = ANNOTATIONS | {"$defs"}
 _OBJECT_KEYWORDS = {"type", "properties", "required", "additionalProperties"}
 _ANY_LEVELS = 6
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from medcontract.contracts.compile import all_keys
 from medcontract.contracts.recognition import (
     NO_RENAMES,
     Recognized,
@@ -22,6 +21,7 @@ from medcontract.contracts.recognition import (
 )
 from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
 from medcontract.contracts.rules import Covers
+from medcontract.contracts.schema_nodes import all_keys
 from medcontract.contracts.suggestions import folded, join_names, pair_similar, renames_text, stands_for
 from medcontract.errors import NotRecognized
 from medcontract.problems import is_plain

@@ -55,8 +55,8 @@ def register(*contracts: Contract[Any]) -> None:
 
 def compiled_form(contract: Contract[Any]) -> registry.CompiledContract:
     """A contract that is made at run time, in the form that files are checked with. Raises `CallError`."""
-    from medcontract.contracts.compile import compile_contract
     from medcontract.contracts.schema_parity import schema_is_complete
+    from medcontract.schemas.compile import compile_contract
 
     complete = schema_is_complete(contract)
     data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
@@ -72,7 +72,7 @@ def compiled_form(contract: Contract[Any]) -> registry.CompiledContract:
 
 
 def _is_nested(compiled: registry.CompiledContract, name: str) -> bool:
-    from medcontract.contracts.compile import variants_of
+    from medcontract.contracts.schema_nodes import variants_of
 
     schema = compiled.record_schema
     nodes = [form["properties"][name] for form in variants_of(schema) if name in form["properties"]]

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 """The built-in tracks. No other place outside their modules names them."""
-MODULES = (*TRACKS, "output")
 COMPILED = os.path.join(os.path.dirname(__file__), "compiled.json")
 
 
@@ -40,6 +39,7 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     id: str
     module: str
+    """The module that defines it."""
     kind: Literal["collection", "document"]
     containers: tuple[str, ...]
     list_key: str | None
@@ -271,20 +271,13 @@ def tracks() -> dict[str, list[CompiledContract]]:
 @cache
 def results() -> dict[str, Contract[Any]]:
     """The contracts of results, by track; without plugins, so that the published schemas are the same everywhere."""
-    return {track: found for track in TRACKS for found in _module_contracts(track).values() if found.result}
-
-
-def build_index() -> list[dict[str, Any]]:
-    """The content of `compiled.json`, from the models."""
-    from medcontract.contracts.compile import compile_contract
-
-    found = [compile_contract(c, module) for module in MODULES for c in _module_contracts(module).values()]
-    return sorted(found, key=lambda item: str(item["id"]))
+    defined = {track: _module_contracts(f"medcontract.contracts.{track}").values() for track in TRACKS}
+    return {track: found for track, contracts in defined.items() for found in contracts if found.result}
 
 
 @cache
 def _module_contracts(module: str) -> dict[str, Contract[Any]]:
-    return {c.id: c for c in import_module(f"medcontract.contracts.{module}").CONTRACTS}
+    return {c.id: c for c in import_module(module).CONTRACTS}
 
 
 def _unknown(contract_id: str) -> UnknownContract:

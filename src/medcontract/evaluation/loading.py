@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from medcontract.contracts import registry
-from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
+from medcontract.contracts.schema_nodes import variants_of
 from medcontract.errors import CallError
 from medcontract.evaluation.files import Files, read
 from medcontract.evaluation.headers import Header, HeaderOverrides, header_of

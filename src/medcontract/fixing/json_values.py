@@ -19,6 +19,7 @@ from medcontract.fixing.repair import (
     schemas_at,
     types_of,
 )
+from medcontract.problems import pointer_tokens
 from medcontract.results.validation import Problem
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -88,8 +89,7 @@ def fixed_value(token: str, schemas: list[dict[str, Any]]) -> str | None:
 
 
 def _path(pointer: str) -> list[str | int]:
-    tokens = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
-    return [int(token) if token.isdecimal() else token for token in tokens]
+    return [int(token) if token.isdecimal() else token for token in pointer_tokens(pointer)]
 
 
 def _field(pointer: str) -> str:

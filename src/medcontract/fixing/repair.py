@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from medcontract.contracts.compile import variants_of
 from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.schema_nodes import variants_of
 from medcontract.contracts.suggestions import ALMOST_EQUAL, LONGEST_NAME, folded, nearest
 
 Schema = dict[str, Any]

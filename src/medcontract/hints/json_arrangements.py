@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from medcontract.contracts import recognition
-from medcontract.contracts.compile import all_keys
 from medcontract.contracts.registry import CompiledContract, compiled, find
+from medcontract.contracts.schema_nodes import all_keys
 from medcontract.errors import NotRecognized
 from medcontract.hints.table_arrangements import in_records
 from medcontract.lazy_patterns import lazy_pattern

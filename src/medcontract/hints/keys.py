@@ -6,8 +6,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from medcontract.contracts.compile import known_keys
 from medcontract.contracts.registry import compiled
+from medcontract.contracts.schema_nodes import known_keys
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.hints.values import Spread, spread_hint, type_hint, value_hint
 from medcontract.problems import Finding, Path, is_plain

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medcontract.contracts.compile import known_keys, schemas_at, variants_of
+from medcontract.contracts.schema_nodes import known_keys, schemas_at, variants_of
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path
 

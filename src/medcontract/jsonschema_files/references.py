@@ -24,7 +24,7 @@ from medcontract.errors import CallError
 from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_schema
 from medcontract.jsonschema_files.drafts import SAME_VALUE, Draft
 from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
-from medcontract.problems import Path, shorten
+from medcontract.problems import Path, pointer_tokens, shorten
 from medcontract.reading.folders import leads_out_of
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -242,8 +242,8 @@ def _path(contents: Any, fragment: str) -> Path:
     """The path of a JSON pointer in a fragment, as far as it exists."""
     path: Path = ()
     with suppress(LookupError, TypeError, ValueError):
-        for part in unquote(fragment).split("/")[1:]:
-            token = int(part) if isinstance(contents, list) else part.replace("~1", "/").replace("~0", "~")
+        for part in pointer_tokens(unquote(fragment)):
+            token = int(part) if isinstance(contents, list) else part
             contents = contents[token]
             path = (*path, token)
     return path

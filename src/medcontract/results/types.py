@@ -1,6 +1,6 @@
 """The field types of results.
 
-Each marker is the name of a field type in `contracts.base`, which defines the valid values. `contracts.result_models`
+Each marker is the name of a field type in `contracts.base`, which defines the valid values. `schemas.result_models`
 derives models and published schemas from the Structs, so that Pydantic is not imported here.
 """
 

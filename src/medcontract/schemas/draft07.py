@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from medcontract.contracts.schema_nodes import NAMED, NESTED
 from medcontract.errors import CallError
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 
-NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords that map names to schemas."""
-NESTED = frozenset({
-    "items", "prefixItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
-    "anyOf", "oneOf", "allOf",
-})  # fmt: skip
-"""Keywords whose value is a schema or a list of schemas."""
 _DROPPED = frozenset({"deprecated", "contentSchema"})
 """Annotations that draft-07 does not have; they do not affect validation."""
 _BEYOND = frozenset({

@@ -6,7 +6,7 @@ import ast
 import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from medcontract.contracts.base import StrictModel
 from medcontract.contracts.contract import Contract
-from medcontract.contracts.result_models import RESULT_OF
+from medcontract.contracts.schema_nodes import ANNOTATIONS, subschemas
 from medcontract.results.base import Item
-from medcontract.schemas.draft07 import NAMED, NESTED
+from medcontract.schemas.result_models import RESULT_OF
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RULES_KEYWORD = "x-medcontract-rules"
@@ -70,8 +70,7 @@ def type_names(schema: dict[str, Any]) -> list[str]:
 
 def bare(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without annotations."""
-    prose = ("title", "description", "default", "examples", "$id", "$schema", RULES_KEYWORD)
-    return cast("dict[str, Any]", _tidy(schema, drop=prose))
+    return cast("dict[str, Any]", _tidy(schema, drop=ANNOTATIONS))
 
 
 def _published(
@@ -170,22 +169,6 @@ def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> b
     return Draft202012Validator({**node, "$defs": definitions}).is_valid(value)
 
 
-def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
-    """The schema and all its subschemas; data (`const`, `default`) is skipped."""
-    if not isinstance(schema, dict):
-        return
-    yield schema
-    for word, value in schema.items():
-        if word in NAMED:
-            inside = list(value.values())
-        elif word in NESTED:
-            inside = value if isinstance(value, list) else [value]
-        else:
-            continue
-        for node in inside:
-            yield from subschemas(node)
-
-
 _EXAMPLES = Path(__file__).with_name("examples")
 
 
@@ -198,7 +181,7 @@ def _examples(contract: Contract[Any], record: bool) -> list[Any]:
     return list(whole[contract.list_key]) if record else [whole]
 
 
-def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) -> Any:
+def _tidy(schema: Any, drop: Collection[str] = ("title",), names: bool = False) -> Any:
     """The schema without these keywords (Pydantic derives titles from names). `names`: keys are names, not keywords."""
     if isinstance(schema, list):
         return [_tidy(item, drop) for item in schema]

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from medcontract.contracts.compile import compile_contract
 from medcontract.contracts.contract import Contract
 from medcontract.errors import CallError
 from medcontract.problems import pointer
+from medcontract.schemas.compile import compile_contract
 from medcontract.schemas.draft07 import to_draft07
 from medcontract.schemas.json_schema import contract_schema, fault, record_schema, text
 from medcontract.types import Column

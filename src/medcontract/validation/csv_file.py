@@ -188,17 +188,11 @@ class TableValidator(RecordsValidator):
         values = msgspec.json.decode(raw).values()
         return not any(any(value) if isinstance(value, list) else value for value in values)
 
-    def collect(self, finding: Finding, ref: Ref) -> bool:
+    def collect(self, finding: Finding, ref: Ref) -> None:
         """Add the column to findings; a missing column is reported once, not for each row."""
         named = self._in_a_column(finding)
-        if named is not None and self.row_hint:
-            named = named._replace(hint=self.row_hint)
-        return named is not None and super().collect(named, ref)
-
-    def collect_more(self, finding: Finding, times: int) -> None:
-        named = self._in_a_column(finding)
         if named is not None:
-            super().collect_more(named, times)
+            super().collect(named._replace(hint=self.row_hint) if self.row_hint else named, ref)
 
     def _in_a_column(self, finding: Finding) -> Finding | None:
         """The finding with its place in the table; None if it is about a column that the table lacks."""

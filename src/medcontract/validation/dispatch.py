@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING, CSV, FRAME, JSON, JSONL, Container, with_magic
 from medcontract.contracts import registry
-from medcontract.contracts.compile import known_keys
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.fast_decoder import quick_parse
 from medcontract.contracts.recognition import NO_RENAMES, Recognized
 from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.schema_nodes import known_keys
 from medcontract.contracts.suggestions import renames_text
 from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, is_plain, plural, shorten

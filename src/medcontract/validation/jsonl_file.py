@@ -95,8 +95,8 @@ class JsonLinesValidator(RecordsValidator):
     def _last_line(self) -> LastLine:
         return LastLine(self.source)
 
-    def collect(self, finding: Finding, ref: Ref) -> bool:
-        return super().collect(self._last_line.explain(finding, ref), ref)
+    def collect(self, finding: Finding, ref: Ref) -> None:
+        super().collect(self._last_line.explain(finding, ref), ref)
 
     def cuts(self) -> Iterator[Cut]:
         return jsonl.records(self.source, self.decode)

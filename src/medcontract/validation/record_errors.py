@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -18,8 +17,6 @@ from medcontract.reading.limits import MAX_DEPTH
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-    from medcontract.contracts.signature import Signature
 
 _MOST_HINTS = 100
 _MOST_KNOWN = 4096
@@ -48,62 +45,13 @@ class KnownMistakes:
     """A cache of findings about the structure of invalid records.
 
     A file of invalid records usually repeats the same few mistakes. The cache key is the record, except for short plain
-    strings in fields that accept any string: whether an id is r1 or r2 makes no difference. If findings are only
-    counted, the key is the signature of the record.
+    strings in fields that accept any string: whether an id is r1 or r2 makes no difference.
     """
 
     def __init__(self, contract: CompiledContract) -> None:
-        self._contract = contract
         self.spread = contract.spread
         self._free_text = _free_text(contract) if contract.schema_is_complete else None
         self._found: dict[bytes, list[Finding]] = {}
-        self._counted: dict[tuple[Any, ...], list[Finding]] = {}
-        self._nothing_is_kept = False
-
-    def only_count(self, examined: Examined, nothing_is_kept: bool) -> list[Finding] | None:
-        """From now on, only count the findings of records similar to this one.
-
-        `nothing_is_kept`: no findings of any record are kept any more, so that unknown keys may differ. Returns the
-        findings that all similar records have in common, or None if similar records cannot be recognized.
-        """
-        if nothing_is_kept and not self._nothing_is_kept:
-            self._nothing_is_kept = True
-            self._counted.clear()
-        signature = None if any(f.offset is not None for f in examined.findings) else self._signature(examined.parsed)
-        if signature is None:
-            return None
-        key, unknown = signature
-        findings = examined.findings
-        if unknown:
-            findings = [f for f in findings if f.code != "MC102" or len(f.path) > 1]
-        self._counted[key] = findings
-        return findings
-
-    def counted(self, parsed: Any) -> Examined | None:
-        """The outcome for a similar record, if its findings are only counted."""
-        signature = self._signature(parsed) if self._counted else None
-        findings = self._counted.get(signature.key) if signature else None
-        if signature is None or findings is None or not (findings or signature.unknown):
-            return None  # without unknown keys, the record may be valid
-        from medcontract.contracts.pydantic_errors import unknown_key
-
-        rest = [(Finding(*unknown_key(key), path=(key,)), 1) for key in signature.unknown]
-        return Examined(None, findings, parsed, rest)
-
-    def forget_counted(self) -> None:
-        self._counted.clear()
-
-    def _signature(self, parsed: Any) -> Signature | None:
-        signature = self._sign(parsed)
-        if signature and signature.unknown and not self._nothing_is_kept:
-            return signature._replace(key=(*signature.key, "unknown keys", *signature.unknown), unknown=[])
-        return signature
-
-    @cached_property
-    def _sign(self) -> Callable[[Any], Signature | None]:
-        from medcontract.contracts.signature import signer
-
-        return signer(self._contract.record_schema) if self._contract.schema_is_complete else lambda parsed: None
 
     def key(self, parsed: Any, faults: Sequence[Finding]) -> bytes | None:
         """The cache key of a record; None if there is none, or if it is too long."""
@@ -133,7 +81,7 @@ class KnownMistakes:
 
 def _free_text(contract: CompiledContract) -> tuple[str, ...]:
     """The fields of a record that accept any string (or any that is not blank), in each variant that has them."""
-    from medcontract.contracts.compile import variants_of
+    from medcontract.contracts.schema_nodes import variants_of
 
     variants = [variant.get("properties", {}) for variant in variants_of(contract.record_schema)]
     names = {name for fields in variants for name in fields}
@@ -158,8 +106,6 @@ def examine(
         parsed, faults, rest = scanned.value, list(map(fault_finding, scanned.faults)), counted_only(scanned)
         if any(fault.code == "MC019" for fault in faults):
             return Examined(None, faults[:1], parsed)
-    elif known and (counted := known.counted(parsed)):
-        return counted
     spread = known.spread if known else {}
     if known is None or rest:
         return _examine_structure(parsed, adapter, schema, faults, rest, spread, in_table)
@@ -183,8 +129,8 @@ def _examine_structure(
     in_table: bool,
 ) -> Examined:
     """What Pydantic finds, besides faults of the text."""
-    from medcontract.contracts.compile import all_keys
     from medcontract.contracts.pydantic_errors import check_structure
+    from medcontract.contracts.schema_nodes import all_keys
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
     if errors:

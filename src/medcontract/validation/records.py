@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -34,12 +34,7 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 """Valid records that are passed to scoring at a time, unless they are large."""
-_MOST_KNOWN = 1000
-_LONGEST_KNOWN = 500
-"""Longest record, in bytes, whose findings are cached."""
 _MOST_LANDMARKS = 4096
-_MOST_COMPARED = 100
-"""Records with more findings than this are not compared with others."""
 Progress = Callable[[int, int], None]
 """Called regularly with the number of bytes read and the total."""
 
@@ -52,14 +47,6 @@ class Landmark(NamedTuple):
     offset: int
     keys: Sequence[int]
     """How many keys each rule about unique keys has seen."""
-
-
-class _Counted:
-    """Findings that are only counted, and the number of further records with the same findings."""
-
-    def __init__(self, findings: list[Finding]) -> None:
-        self.findings = findings
-        self.times = 0
 
 
 class RecordsValidator:
@@ -108,11 +95,6 @@ class RecordsValidator:
         self._held_size = 0
         """The size of the records in the batch, in bytes."""
         self._known_mistakes = KnownMistakes(contract)
-        self._known_records: dict[bytes, Examined] = {}
-        self._counted: dict[Hashable, _Counted] = {}
-        """Findings that are only counted, by identity of the list or by content."""
-        self._counted_records: dict[bytes, _Counted] = {}
-        """Records whose findings are only counted, so that they need not be checked again."""
 
     @classmethod
     def recognize(cls, source: Source) -> Recognized:
@@ -208,7 +190,6 @@ class RecordsValidator:
             self._break_off(too_large(self.source.limits.record, large.offset))
         except Unreadable as unreadable:  # in the middle of an archive
             self._break_off(unreadable.finding)
-        self._flush_counts()
         self.landmarks.append(Landmark(index, end, [each.key_count() for each in unique]))
         self.records = 0 if self.broken else index
 
@@ -228,9 +209,6 @@ class RecordsValidator:
 
     def _record(self, raw: bytes, offset: int, value: Any, index: int, accumulators: Sequence[Accumulator]) -> None:
         if value is None:
-            if counted := self._counted_records.get(raw):
-                counted.times += 1
-                return
             value, parsed = self._slow_path(raw, offset, index)
             if value is None:
                 for accumulator in accumulators:
@@ -300,13 +278,9 @@ class RecordsValidator:
             self._release()
         self.collect(finding, self.ref(index, offset, length))
 
-    def collect(self, finding: Finding, ref: Ref) -> bool:
-        """Collect a finding about a record. False if it is not kept; then no similar one will be."""
-        return self.collector.add(finding, ref)
-
-    def collect_more(self, finding: Finding, times: int) -> None:
-        """Count a finding that was not kept for `times` more records."""
-        self.collector.add_more(finding, times)
+    def collect(self, finding: Finding, ref: Ref) -> None:
+        """Collect a finding about a record."""
+        self.collector.add(finding, ref)
 
     def _slow_path(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
         """Check a record that the fast path rejected. Returns its value (None if it is invalid) and the parsed JSON."""
@@ -314,67 +288,18 @@ class RecordsValidator:
             self.add(too_large(self.source.limits.record, None), index, offset, 0)
             return None, None
         try:
-            examined = self._examine(raw)
+            examined = self.examine_record(raw)
         except Broken as broken:
             self.add_syntax_error(broken, index, offset, len(raw))
             return None, None
         if self._held and examined.value is None:
             self._release()
-        counted = self._counted_already(examined.findings)
-        if counted:
-            counted.times += 1
-            self._remember(raw, examined, counted)
-        elif examined.findings:
-            self._collect_all(examined, offset, self.ref(index, offset, len(raw)))
+        ref = self.ref(index, offset, len(raw))
+        for finding in examined.findings:
+            self.collect(finding if finding.offset is None else finding._replace(offset=offset + finding.offset), ref)
         if examined.rest:
             self.collector.count_rest(examined.rest, index)
         return examined.value, examined.parsed
-
-    def _remember(self, raw: bytes, examined: Examined, counted: _Counted) -> None:
-        """Identical records need not be examined again, unless a sink has to see each of them."""
-        if self.sink is not None or examined.rest or len(raw) > _LONGEST_KNOWN:
-            return
-        if len(self._counted_records) >= _MOST_KNOWN:
-            self._counted_records.clear()
-        self._counted_records[raw] = counted
-
-    def _collect_all(self, examined: Examined, offset: int, ref: Ref) -> None:
-        """Collect the findings of a record; if none is kept, similar records are only counted from now on."""
-        kept = False
-        for finding in examined.findings:
-            placed = finding if finding.offset is None else finding._replace(offset=offset + finding.offset)
-            kept = self.collect(placed, ref) or kept
-        if not kept and not examined.rest:
-            self._only_count(examined)
-
-    def _counted_already(self, findings: list[Finding]) -> _Counted | None:
-        """The counter of similar findings, if they are only counted."""
-        counted = self._counted.get(id(findings))
-        if counted is None and self._counted and findings and findings[0].offset is not None:
-            counted = self._counted.get(_without_places(findings))
-        return counted
-
-    def _only_count(self, examined: Examined) -> None:
-        """From now on, only count the findings of this record and of similar ones."""
-        if len(self._counted) >= _MOST_KNOWN:
-            self._flush_counts()
-        findings = examined.findings
-        self._counted[id(findings)] = _Counted(findings)
-        common = self._known_mistakes.only_count(examined, self.collector.is_full)
-        if common is not None:
-            self._counted[id(common)] = _Counted(common)
-        elif key := _without_places(findings):
-            self._counted[key] = _Counted(findings)
-
-    def _flush_counts(self) -> None:
-        """Add the findings that were only counted to the collector."""
-        for counted in self._counted.values():
-            if counted.times:
-                for finding in counted.findings:
-                    self.collect_more(finding, counted.times)
-        self._counted.clear()
-        self._counted_records.clear()
-        self._known_mistakes.forget_counted()
 
     def add_syntax_error(self, broken: Broken, index: int, offset: int, length: int) -> None:
         """Add a syntax error: a line with one is an invalid record."""
@@ -477,20 +402,9 @@ class RecordsValidator:
         if not raw:
             return None
         try:
-            return self._examine(raw).value
+            return self.examine_record(raw).value
         except Broken:
             return None
-
-    def _examine(self, raw: bytes) -> Examined:
-        """Check a record by the slow path. Cached, so that identical records are checked once."""
-        known = self._known_records.get(raw)
-        if known is None:
-            known = self.examine_record(raw)
-            if len(raw) <= _LONGEST_KNOWN:
-                if len(self._known_records) >= _MOST_KNOWN:
-                    self._known_records.clear()
-                self._known_records[raw] = known
-        return known
 
     def examine_record(self, raw: bytes) -> Examined:
         """Check a record by the slow path. May raise `Broken`."""
@@ -582,13 +496,6 @@ def _numbered(pieces: Iterable[tuple[int, Iterator[Cut | Block]]]) -> Iterator[t
 
 def _record_of(finding: Finding) -> int:
     return (finding.ref.record if finding.ref else None) or 0
-
-
-def _without_places(findings: list[Finding]) -> tuple[Hashable, ...] | None:
-    """Findings about syntax without their positions, as a key for counting; None for other findings, or too many."""
-    if len(findings) > _MOST_COMPARED or any(finding.offset is None for finding in findings):
-        return None
-    return tuple([(finding.code, finding.text, finding.path) for finding in findings])
 
 
 def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Finding:

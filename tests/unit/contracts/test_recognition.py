@@ -29,7 +29,9 @@ Rename = Callable[[str], str]
 Record = dict[str, Any]
 
 INPUTS = [
-    entry.id for entry in compiled().values() if entry.module in TRACKS and (VECTORS / entry.id / "valid").is_dir()
+    entry.id
+    for entry in compiled().values()
+    if entry.id.partition("/")[0] in TRACKS and (VECTORS / entry.id / "valid").is_dir()
 ]
 COLLECTIONS = [contract_id for contract_id in INPUTS if compiled()[contract_id].list_key]
 TABLES = [contract_id for contract_id in INPUTS if compiled()[contract_id].columns]
@@ -382,7 +384,7 @@ def _fields(schema: Any) -> set[str]:
 def test_every_field_has_other_names() -> None:
     """Each field of the built-in tracks has names in the other language, and no name is only another spelling."""
     names = suggestions._field_names().names
-    entries = [entry for entry in compiled().values() if entry.module in TRACKS]
+    entries = [entry for entry in compiled().values() if entry.id.partition("/")[0] in TRACKS]
     fields = set().union(*(_fields(entry.schema) | _fields(entry.record_schema) for entry in entries))
     symbols = {field for field in fields if re.fullmatch("[A-Z]{2,4}", field)} | {"Emergency", "Urgent", "Routine"}
     assert fields - symbols - {"$schema"} == set(names)

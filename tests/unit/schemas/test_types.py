@@ -25,8 +25,9 @@ from tests.support import ROOT
 import medcontract
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Contract
+from medcontract.contracts.schema_nodes import subschemas
 from medcontract.schemas import publishing
-from medcontract.schemas.json_schema import bare, subschemas, type_names
+from medcontract.schemas.json_schema import bare, type_names
 
 Schema = dict[str, Any]
 NODE = ROOT / "tests" / "node"

@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
+from medcontract.problems import pointer_tokens
+
 TYPES = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
 """`number` covers integers and fractions."""
 ANNOTATIONS = frozenset({
@@ -145,8 +147,7 @@ def find_reference(root: Any, reference: str) -> tuple[str, Any] | None:
     if not is_own(root, reference) or (pointer and not pointer.startswith("/")):
         return None
     value = root
-    for token in pointer.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
+    for name in pointer_tokens(pointer):
         if isinstance(value, list) and name in map(str, range(len(value))):
             value = value[int(name)]
         elif isinstance(value, dict) and name in value:

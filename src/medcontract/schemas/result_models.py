@@ -1,4 +1,4 @@
-"""Pydantic models of results, derived from their Structs.
+"""The contracts of what medcontract itself prints as JSON, and their Pydantic models, derived from Structs.
 
 A result is defined once, in `medcontract.results`. Its model is only needed to publish a schema, and to report what
 is wrong with a result used as input (a score passed to `compare`); never to check a valid file.
@@ -14,18 +14,24 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from msgspec import Struct
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, create_model
 
-from medcontract.contracts import base
+from medcontract.contracts import base, registry
 from medcontract.contracts.base import Document, ListOf, StrictModel
+from medcontract.contracts.contract import Contract
 from medcontract.problems import pointer
 from medcontract.results.base import Result, public_fields
+from medcontract.results.comparison import Comparison
+from medcontract.results.leaderboard import Leaderboard
+from medcontract.results.preflight import Preflight
+from medcontract.results.reference import ContractList, Explanation, Protocol, ProtocolCheck, ProtocolList
+from medcontract.results.schemas import SchemaDiff, SchemaIndex
+from medcontract.results.score import Score
+from medcontract.results.validation import Validation
 
 RESULT_OF = "x-result-of"
 """In the schema of a field: its value satisfies the result contract of the track in this other field."""
 
 
 def _keeps_result_contract(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-    from medcontract.contracts import registry
-
     contract = registry.results().get(info.data.get("track", ""))
     if contract is not None and not info.data.get("participant"):
         try:
@@ -100,3 +106,38 @@ def _field_type(hint: Any) -> Any:
 def _nested(struct: type[Struct]) -> type[StrictModel]:
     """Whether a result is a document: a score inside a preflight is, a report of one file is not."""
     return model_of(struct, struct.__name__ != "FileReport")
+
+
+VALIDATION = Contract(
+    id="medcontract/validation", model=model_of(Validation), title="Result of a validation", output=True
+)
+LISTING = Contract(id="medcontract/listing", model=model_of(ContractList), title="List of contracts", output=True)
+EXPLANATION = Contract(
+    id="medcontract/explanation", model=model_of(Explanation), title="Problem codes explained", output=True
+)
+INDEX = Contract(id="medcontract/index", model=model_of(SchemaIndex), title="Index of published schemas", output=True)
+SCHEMA_DIFF = Contract(
+    id="medcontract/schema-diff", model=model_of(SchemaDiff), title="Changes between schemas", output=True
+)
+SCORE = Contract(
+    id="medcontract/score", model=model_of(Score), title="Score with its inputs, protocol and processing", output=True
+)
+LEADERBOARD = Contract(
+    id="medcontract/leaderboard", model=model_of(Leaderboard), title="Ranking of submissions", output=True
+)
+COMPARISON = Contract(
+    id="medcontract/comparison", model=model_of(Comparison), title="Comparison of two results", output=True
+)
+PREFLIGHT = Contract(
+    id="medcontract/preflight", model=model_of(Preflight), title="Preflight checklist of a submission", output=True
+)
+PROTOCOL = Contract(id="medcontract/protocol", model=model_of(Protocol), title="Protocol of a track", output=True)
+PROTOCOL_CHECK = Contract(
+    id="medcontract/protocol-check", model=model_of(ProtocolCheck), title="Check of a frozen protocol", output=True
+)
+PROTOCOLS = Contract(id="medcontract/protocols", model=model_of(ProtocolList), title="List of protocols", output=True)
+
+CONTRACTS = (
+    COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOL_CHECK, PROTOCOLS, SCHEMA_DIFF,
+    SCORE, VALIDATION,
+)  # fmt: skip

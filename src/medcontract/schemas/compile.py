@@ -1,20 +1,31 @@
-"""Compiles contracts from their models and schemas; finds the keys in schemas."""
+"""Compiles contracts from their models and schemas: the content of `contracts/compiled.json`."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from medcontract.contracts.registry import TRACKS
+from medcontract.contracts.schema_nodes import variants_of
 from medcontract.problems import Path
+from medcontract.schemas.json_schema import bare, contract_schema, record_schema
 from medcontract.types import CellKind, Column
 
 if TYPE_CHECKING:
     from medcontract.contracts.contract import Contract
 
+MODULES = (*(f"medcontract.contracts.{track}" for track in TRACKS), "medcontract.schemas.result_models")
+"""The modules with the built-in contracts."""
+
+
+def build_index() -> list[dict[str, Any]]:
+    """Return the content of `compiled.json`, from the models."""
+    found = [compile_contract(contract, name) for name in MODULES for contract in import_module(name).CONTRACTS]
+    return sorted(found, key=lambda item: str(item["id"]))
+
 
 def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
-    """The contract as stored in `compiled.json`."""
-    from medcontract.schemas.json_schema import bare, contract_schema, record_schema
-
+    """Return the contract as stored in `compiled.json`."""
     whole = bare(contract_schema(contract))
     record = bare(record_schema(contract)) if contract.list_key else {}
     variants = variants_of(record) if record else []
@@ -59,40 +70,6 @@ def _columns(variants: list[dict[str, Any]], spread: dict[str, tuple[str, ...]])
             path: Path = (name, position) if name in spread else (name,)
             columns.append(Column(column, _cell_kind(variants, name), not needed, path))
     return columns
-
-
-def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
-    """The keys that the object at `path` may have."""
-    return list(dict.fromkeys(key for node in schemas_at(schema, path) for key in node.get("properties", ())))
-
-
-def schemas_at(schema: dict[str, Any], path: Path) -> list[dict[str, Any]]:
-    """The schemas of the value at `path`: one for each alternative. Empty ones if it may not be there."""
-    nodes = [schema]
-    for token in path:
-        variants = [variant for node in nodes for variant in variants_of(node, schema)]
-        if isinstance(token, int):
-            nodes = [variant.get("items", {}) for variant in variants]
-        else:
-            nodes = [variant.get("properties", {}).get(token, {}) for variant in variants]
-    return [variant for node in nodes for variant in variants_of(node, schema)]
-
-
-def all_keys(schema: dict[str, Any]) -> frozenset[str]:
-    """All keys that any object in a schema may have."""
-    objects = [schema, *schema.get("$defs", {}).values()]
-    return frozenset(key for node in objects for key in node.get("properties", ()))
-
-
-def variants_of(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """The alternatives of a schema, with references resolved."""
-    root = root or node
-    if "$ref" in node:
-        return variants_of(root["$defs"][node["$ref"].rpartition("/")[2]], root)
-    for word in ("oneOf", "anyOf"):
-        if word in node:
-            return [variant for choice in node[word] for variant in variants_of(choice, root)]
-    return [node]
 
 
 def _cell_kind(variants: list[dict[str, Any]], name: str) -> CellKind:
