@@ -183,11 +183,12 @@ def test_a_truth_in_an_archive(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_files_that_a_model_file_refers_to(call: Call, tmp_path: Path, format_: str) -> None:
-    """Are looked up in the archive."""
+@pytest.mark.parametrize("start", ["", "./"])
+def test_files_that_a_model_file_refers_to(call: Call, tmp_path: Path, format_: str, start: str) -> None:
+    """Are looked up in the archive; their path may start with one './'."""
     folder = tmp_path / "sub"
     sent_file(folder, "lesions")
-    beside_files(folder, "lesions", model_file="weights/m.bin", model_size_mb=1.0)
+    beside_files(folder, "lesions", model_file=f"{start}weights/m.bin", model_size_mb=1.0)
     (folder / "weights").mkdir()
     for size, failed in ((1_000_000, []), (500_000, ["MC312"]), (None, ["MC311"])):
         if size:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pandera.errors
 import pytest
@@ -156,6 +157,58 @@ def test_both_as_frames(tmp_path: Path) -> None:
     assert scores[0].to_frame().equals(of_files.to_frame())
     assert medcontract.compare(of_files, scores[0])
     assert medcontract.preflight(TRUTH, predictions=PREDICTIONS)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[1, 0, 1], [1.0, 0.0, 1.0], [np.int8(1), np.bool_(False), 1], [True, 0, True]],
+    ids=["integers", "floats", "numpy", "mixed"],
+)
+def test_zero_and_one_are_booleans(cells: list[Any], tmp_path: Path) -> None:
+    """In tables 0 and 1 are booleans: the records are those with false and true."""
+    rows = {"report_id": ["a", "b", "c"], "specialty": ["Other"] * 3, "urgency": ["Urgent"] * 3}
+    frame = pd.DataFrame(
+        {**rows, "follow_up": pd.Series(cells, dtype=None if len({*map(type, cells)}) < 2 else object)}
+    )
+    expected = pd.DataFrame({**rows, "follow_up": [True, False, True]})
+    assert medcontract.validate_frame(frame, "reports/truth").ok
+    schema = medcontract.frame_schema("reports/truth")
+    schema.validate(frame)
+    frame["follow_up"] = [int(cell) for cell in cells]
+    frame.to_csv(tmp_path / "zero.csv", index=False)
+    frame.to_parquet(tmp_path / "zero.parquet")
+    expected.to_csv(tmp_path / "false.csv", index=False)
+    loaded = [
+        medcontract.load(tmp_path / name, "reports/truth").value for name in ("zero.csv", "zero.parquet", "false.csv")
+    ]
+    assert loaded[0] == loaded[1] == loaded[2]
+    assert [record.follow_up for record in loaded[0]] == [True, False, True]
+
+
+@pytest.mark.parametrize("cell", [2, -1, 0.5, "1", "true"])
+def test_other_numbers_are_no_booleans(cell: Any) -> None:
+    """Only 0 and 1 are; a text in a column of Python values stays a text."""
+    frame = pd.DataFrame({"report_id": ["a"], "specialty": ["Other"], "urgency": ["Urgent"], "follow_up": [cell]})
+    (problem,) = medcontract.validate(frame, "reports/truth").problems
+    assert (problem.code, problem.pointer) == ("MC103", "/follow_up")
+    with pytest.raises(pandera.errors.SchemaError):
+        medcontract.frame_schema("reports/truth").validate(frame)
+
+
+def test_zero_and_one_in_every_contract() -> None:
+    """Every boolean column of every contract takes them."""
+    found = 0
+    for contract in FLAT:
+        booleans = [column.name for column in registry.find(contract).columns if column.kind == "boolean"]
+        if not booleans:
+            continue
+        rows, _ = _split(contract)
+        frame = pd.DataFrame([{**row, **{name: int(row[name]) for name in booleans if name in row}} for row in rows])
+        assert medcontract.validate(frame, contract).ok, contract
+        text = frame.astype(dict.fromkeys(booleans, "Int64")).to_csv(index=False)
+        assert medcontract.validate(text.encode(), contract, name="x.csv").errors == 0, contract
+        found += len(booleans)
+    assert found >= 4
 
 
 def test_parts_of_a_collection() -> None:

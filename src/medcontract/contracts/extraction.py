@@ -70,8 +70,8 @@ class Manifest(Document):
     """One record per document."""
 
 
-class MedicationFields(StrictModel):
-    """The fields of a medication other than its name."""
+class Medication(StrictModel):
+    """A medication as printed."""
 
     dosis: Text
     """The dose, as text ("500 mg")."""
@@ -81,24 +81,27 @@ class MedicationFields(StrictModel):
     """The duration of the treatment, as text ("7 días")."""
     instrucciones: Text
     """Other instructions, as text."""
-
-
-class Medication(MedicationFields):
-    """A medication as printed."""
-
     nombre_medicamento: Str
     """The name of the medication."""
 
 
-class PredictedMedication(MedicationFields):
-    """A medication as a model read it."""
+class PredictedMedication(StrictModel):
+    """A medication as a model read it. A field that is absent or null is an empty text."""
 
-    nombre_medicamento: Text
+    dosis: Text | None = None
+    """The dose, as text ("500 mg")."""
+    frecuencia: Text | None = None
+    """The frequency, as text ("cada 8 horas")."""
+    duracion: Text | None = None
+    """The duration of the treatment, as text ("7 días")."""
+    instrucciones: Text | None = None
+    """Other instructions, as text."""
+    nombre_medicamento: Text | None = None
     """The name of the medication; an item with a blank name is not valid."""
 
 
-class LabTestFields(StrictModel):
-    """The fields of a laboratory test other than its name; values stay strings ("6,00", "> 100", "1/640")."""
+class LabTest(StrictModel):
+    """A laboratory result as printed; values stay strings ("6,00", "> 100", "1/640")."""
 
     valor: Text
     """The measured value, as printed."""
@@ -108,19 +111,22 @@ class LabTestFields(StrictModel):
     """The reference range, as printed; may be empty."""
     estado: Text
     """The status, as printed: normal, alto, bajo, positivo, or other words that laboratories use."""
-
-
-class LabTest(LabTestFields):
-    """A laboratory result as printed."""
-
     nombre_prueba: Str
     """The name of the test."""
 
 
-class PredictedLabTest(LabTestFields):
-    """A laboratory result as a model read it."""
+class PredictedLabTest(StrictModel):
+    """A laboratory result as a model read it. A field that is absent or null is an empty text."""
 
-    nombre_prueba: Text
+    valor: Text | None = None
+    """The measured value, as printed."""
+    unidad: Text | None = None
+    """The unit of the value, as printed."""
+    rango_referencia: Text | None = None
+    """The reference range, as printed; may be empty."""
+    estado: Text | None = None
+    """The status, as printed: normal, alto, bajo, positivo, or other words that laboratories use."""
+    nombre_prueba: Text | None = None
     """The name of the test; an item with a blank name is not valid."""
 
 

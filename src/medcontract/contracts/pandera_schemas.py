@@ -73,6 +73,8 @@ def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
             plain = plain.isoformat()
         if isinstance(plain, float) and math.isinf(plain):
             return False
+        if schema.get("type") == "boolean" and isinstance(plain, int | float) and plain in (0, 1):
+            plain = bool(plain)
         return bool(validator.is_valid(plain))
 
     return test

@@ -17,13 +17,13 @@ DATE = (
 GUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 _SEGMENT = r"(?:[^/\\.][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
 _FIRST_SEGMENT = r"(?:[A-Za-z](?:[^/\\:][^/\\]*)?|[^/\\.A-Za-z][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
-RELATIVE_PATH = rf"^{_FIRST_SEGMENT}(?:/{_SEGMENT})*$"
+RELATIVE_PATH = rf"^(?:\./)?{_FIRST_SEGMENT}(?:/{_SEGMENT})*$"
 
 PATTERN_DESCRIPTIONS = {
     NON_BLANK: "a string with at least one visible character",
     DATE: "a date: YYYY-MM-DD, or YYYY-MM-DDThh:mm:ss with an optional fraction and offset",
     GUID: "a GUID: 8-4-4-4-12 hexadecimal digits",
-    RELATIVE_PATH: "a relative path: segments joined by '/', no '.', '..', backslash or drive letter",
+    RELATIVE_PATH: "a relative path: segments joined by '/' after at most one './', no '..', backslash or drive letter",
 }
 """What each pattern requires, for messages."""
 

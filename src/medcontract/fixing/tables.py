@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from medcontract.contracts.registry import CompiledContract
 from medcontract.fixing.repair import Repair, Repaired, choices_of, renamed, same_but_for_spelling, schemas_at
+from medcontract.reading.row_layout import BOOLEANS
 from medcontract.types import Column
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
@@ -125,7 +126,7 @@ def _cell(cell: str, column: Column | None, contract: CompiledContract, decimal_
     if column is None or not cell:
         return cell
     if column.kind == "boolean":
-        return cell if cell.lower() in ("true", "false") else _BOOLEANS.get(cell.strip().lower(), cell)
+        return cell if cell.lower() in BOOLEANS else _BOOLEANS.get(cell.strip().lower(), cell)
     schemas = schemas_at(contract.record_schema, column.path)
     if column.kind == "number":
         return cell if _NUMBER.fullmatch(cell) else next(_numbers(cell.strip(), schemas, decimal_commas), cell)

@@ -20,7 +20,7 @@ from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
 from medcontract.reading.located_records import Decode, DecodeLines, Lines, too_large
 from medcontract.reading.positions import line_breaks
-from medcontract.reading.row_layout import NOT_FINITE, Layout, Row, too_wide
+from medcontract.reading.row_layout import BOOLEANS, NOT_FINITE, Layout, Row, too_wide
 from medcontract.reading.source import Source
 from medcontract.types import Column
 
@@ -228,8 +228,8 @@ def _json_cell(cell: str | None, column: Column) -> str:
             return cell
         if cell.lower() in NOT_FINITE:
             return NOT_FINITE[cell.lower()]
-    elif column.kind == "boolean" and cell.lower() in ("true", "false"):
-        return cell.lower()
+    elif column.kind == "boolean" and cell.lower() in BOOLEANS:
+        return BOOLEANS[cell.lower()]
     return json.dumps(cell, ensure_ascii=False)
 
 

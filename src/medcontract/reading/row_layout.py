@@ -14,6 +14,8 @@ from medcontract.types import CellKind, Column
 
 _PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
 NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
+BOOLEANS = {"true": "true", "false": "false", "1": "true", "0": "false"}
+"""The cells of a CSV that are booleans, in lower case, as JSON."""
 _EMPTY_CELLS = (b",,", b",\n", b"\n,")
 _OUTER_SPACES = (b" ,", b", ", b" \n", b"\n ")
 _count_commas = methodcaller("count", b",")
@@ -188,8 +190,8 @@ def _quick_cell(cell: str, empty: str, kind: str | None) -> str | None:
     if not cell:
         return None if kind is None else empty
     lower = cell.lower()
-    if kind == "boolean" and lower in ("true", "false"):
-        return lower
+    if kind == "boolean" and lower in BOOLEANS:
+        return BOOLEANS[lower]
     if lower in NOT_FINITE:
         return None
     return f'"{cell}"' + (empty if kind is None else "")

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import count
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -275,7 +276,7 @@ def _other_arrangement(columns: Sequence[str], rows: _ReadRows, renamed: Collect
 
 
 def _frame_cell(value: Any, column: Column) -> str:
-    return cell_json(value, missing=True)
+    return _typed_cell(value, column, missing=True)
 
 
 class ParquetValidator(_CellsValidator):
@@ -359,7 +360,14 @@ class _KnownRows:
 
 
 def _parquet_cell(value: Any, column: Column) -> str:
-    return cell_json(value, missing=False)
+    return _typed_cell(value, column, missing=False)
+
+
+def _typed_cell(value: Any, column: Column, missing: bool) -> str:
+    """Write a cell as JSON. The numbers 0 and 1 are booleans where the contract has those, as in CSV."""
+    if column.kind == "boolean" and isinstance(value, Real) and value in (0, 1):
+        return "true" if value else "false"
+    return cell_json(value, missing)
 
 
 def parquet_columns(source: Source) -> list[str]:

@@ -179,7 +179,10 @@ class EmptyWhenFailed(RecordRule, frozen=True, kw_only=True):
 
 
 class ForbidPattern(RecordRule, frozen=True, kw_only=True):
-    """In each object of the list `items`, the string `field`, stripped of blanks, does not match `pattern`."""
+    """In each object of the list `items`, the string `field`, stripped of blanks, does not match `pattern`.
+
+    Null is the empty string.
+    """
 
     kind: ClassVar = "forbid-pattern"
     items: str
@@ -191,7 +194,7 @@ class ForbidPattern(RecordRule, frozen=True, kw_only=True):
         return [
             self.finding((self.items, index, self.field))
             for index, item in enumerate(getattr(value, self.items))
-            if matches(getattr(item, self.field).strip(BLANKS))
+            if matches((getattr(item, self.field) or "").strip(BLANKS))
         ]
 
 

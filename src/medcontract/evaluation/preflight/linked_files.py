@@ -103,7 +103,8 @@ def named_file_check(wanted: NamedFile, session: Session, found: Mapping[str, st
 
 def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
     address = part.source.address
-    path = address.beside(named) if address else os.path.join(os.path.dirname(part.source.name), *named.split("/"))
+    inner = named.removeprefix("./")  # members of archives are not named with it
+    path = address.beside(inner) if address else os.path.join(os.path.dirname(part.source.name), *inner.split("/"))
     archived = split_member(path)
     if not archived and not address and leads_out_of(folder, path):
         message = f"{named} is a link that leads out of its folder and is not followed"

@@ -143,7 +143,7 @@ def _labeled_names(label: Label) -> Iterator[str]:
 
 def _predicted_names(kind: Kind, record: Any) -> list[str]:
     named = [] if failed(record) else [getattr(item, kind.name) for item in getattr(record, kind.predicted)]
-    return [name for name in named if name.strip(BLANKS)]
+    return [name for name in named if name and name.strip(BLANKS)]
 
 
 def _equal_forms(name: str) -> tuple[str, str]:

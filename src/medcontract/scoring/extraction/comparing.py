@@ -66,6 +66,8 @@ class Comparer:
             if predicted == items and fields:
                 marks.append(all_right(len(items), fields))
             else:
+                if any(None in item for item in predicted):  # absent or null: the empty text
+                    predicted = tuple(tuple(text or "" for text in item) for item in predicted)
                 in_order = self._in_order(items, predicted, fields) if fields else None
                 marks.append(in_order or self._pair(items, predicted))
         return marks
