@@ -1122,9 +1122,7 @@ def _widens_paths(change: FileChange, new: dict[str, Any]) -> bool:
 def _widens_predicted_items(change: FileChange, new: dict[str, Any]) -> bool:
     """The fields of an item that a model read may be absent or null. The predictions of v1 are still valid."""
     files = ("extraction/prescription-predictions/", "extraction/lab-predictions/")
-    return (
-        change.path.startswith(files) and change.breaks == "readers" and "/$defs/ExtractionPredicted" in change.pointer
-    )
+    return change.path.startswith(files) and change.breaks == "readers" and "Predicted" in change.pointer
 
 
 def _node(schema: Any, pointer: str) -> Any:
