@@ -18,7 +18,7 @@ from tests.support import Vector, assert_sound, property_settings, vectors
 import medcontract
 from medcontract.api import validate_files
 from medcontract.contracts import pydantic_errors
-from medcontract.reading import csv_rows, json_scanner
+from medcontract.reading import json_scanner
 from medcontract.results.validation import FileReport
 from medcontract.validation.record_errors import KnownMistakes
 
@@ -26,8 +26,6 @@ from medcontract.validation.record_errors import KnownMistakes
 def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each record is looked at on its own, as if it were the first."""
     monkeypatch.setattr(KnownMistakes, "key", lambda self, parsed, faults: None)
-    monkeypatch.setattr(csv_rows, "_LONGEST_KNOWN", -1)
-    monkeypatch.setattr(csv_rows, "_is_json", lambda record: False)
 
 
 # --- one record with very many faults ------------------------------------------------------------

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import msgspec
-
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
 from medcontract.reading.diagnosis import TOTAL_HINT, index_hint, is_total
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
@@ -37,14 +35,10 @@ class RowBlock(NamedTuple):
 
 _CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
 _ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
-_PLAIN_ROWS = re.compile(rb"(?:[A-Za-z0-9_.,+/ @#()=;-]*+\n)++")
+_PLAIN_ROWS = re.compile(rb"(?:[A-Za-z0-9_.,+/ @#()=;-]*+\r?\n)++")
 _PLAIN_BYTES = bytes(byte for byte in range(128) if _PLAIN_ROWS.fullmatch(bytes([byte]) + b"\n"))
 _BLANK_ROWS = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))++")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_MOST_KNOWN = 1000
-_LONGEST_KNOWN = 500
-"""The maximum size of a cached row, in bytes: of identical rows, only one is parsed."""
-_any_json = msgspec.json.Decoder().decode
 _JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
 
@@ -73,7 +67,7 @@ class _RowReader:
                 # a CR at the end may be half of a CRLF: wait for more bytes
                 whole = data if ended or not data.endswith(b"\r") else data[:-1]
                 at = 0
-                all_plain = not whole.translate(None, _PLAIN_BYTES)
+                all_plain = _is_plain(whole)
                 while (end := self._end_of_rows(whole, at, all_plain)) > at:
                     row = whole[at:end]
                     yield (row if len(row) <= source.limits.record else None), offset + at, line, True
@@ -104,7 +98,6 @@ class CsvFile:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._reader = _RowReader(source)
-        self._known: dict[bytes, Row] = {}
         self._rows = self._reader.rows()
         self.header: list[str] = []
         self.broken: Finding | None = None
@@ -148,21 +141,27 @@ class CsvFile:
         layout = Layout(columns, self.header, open_record)
         self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:
-            if raw is None or not _has_many_lines(raw) or not _is_plain_rows(raw):
+            if raw is None or not _has_many_lines(raw) or not (raw.endswith(b"\n") and _is_plain(raw)):
                 if row := self._row(layout, raw, offset, line, closed, decode):
                     yield row
                 continue
-            text = layout.json_lines(raw)
+            text = layout.json_lines(raw.replace(b"\r\n", b"\n"))
             values = decode_lines(text) if text else None
             if values:
                 yield RowBlock(Lines(raw, len(values)), offset, line, values)
             else:
-                yield from self._plain_rows(layout, raw, offset, line, decode)
+                yield from self._plain_rows(layout, raw, text, offset, line, decode)
 
-    def _plain_rows(self, layout: Layout, rows: bytes, offset: int, line: int, decode: Decode) -> Iterator[Row]:
-        for raw in rows.splitlines(keepends=True):
-            row = self._row(layout, raw, offset, line, True, decode)
-            if row:
+    def _plain_rows(
+        self, layout: Layout, rows: bytes, text: bytes | None, offset: int, line: int, decode: Decode
+    ) -> Iterator[Row]:
+        """Rows of a block that are not all valid. `text`: the block as JSON, in which some lines may be wrong."""
+        raws = rows.splitlines(keepends=True)
+        for raw, record in zip(raws, text.splitlines() if text else [b""] * len(raws), strict=True):
+            value = decode(record) if record and not raw.isspace() else None
+            if value is not None:
+                yield Row(record, offset, len(raw), line, None, value)
+            elif row := self._row(layout, raw, offset, line, True, decode):
                 yield row
             offset += len(raw)
             line += 1
@@ -177,22 +176,6 @@ class CsvFile:
             return None
         if not closed:
             return Row(b"", offset, len(raw), line, _never_closed(None))
-        known = self._known.get(raw)
-        if known is None:
-            known = self._read_row(layout, raw, decode)
-            if len(raw) <= _LONGEST_KNOWN:
-                if len(self._known) >= _MOST_KNOWN:
-                    self._known.clear()
-                self._known[raw] = known
-        return Row(known.raw, offset, len(raw), line, known.finding, known.value)
-
-    def _read_row(self, layout: Layout, raw: bytes, decode: Decode) -> Row:
-        """One row, independent of its position."""
-        offset = line = 0
-        quick = layout.quick_record(raw)
-        value = decode(quick) if quick else None
-        if quick and (value is not None or _is_json(quick)):  # identical bytes give identical records
-            return Row(quick, offset, len(raw), line, None, value)
         cells = _cells(raw, None)
         if isinstance(cells, Finding):
             return Row(b"", offset, len(raw), line, cells)
@@ -206,17 +189,9 @@ def _has_many_lines(text: bytes) -> bool:
     return text.find(b"\n", text.find(b"\n") + 1) >= 0
 
 
-def _is_plain_rows(text: bytes) -> bool:
-    """Like a match of `_PLAIN_ROWS` with the complete text, but much faster."""
-    return text.endswith(b"\n") and not text.translate(None, _PLAIN_BYTES)
-
-
-def _is_json(record: bytes) -> bool:
-    try:
-        _any_json(record)
-    except msgspec.DecodeError:
-        return False
-    return True
+def _is_plain(text: bytes) -> bool:
+    """Return whether rows consist of plain characters and end with LF or CRLF: faster than `_PLAIN_ROWS`."""
+    return not text.translate(None, _PLAIN_BYTES) and (b"\r" not in text or text.count(b"\r") == text.count(b"\r\n"))
 
 
 def _json_cell(cell: str | None, column: Column) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
 from typing import Any, NamedTuple
 
 from medcontract.problems import Finding
 from medcontract.reading.limits import MAX_MEMBERS
-from medcontract.types import CellKind, Column
+from medcontract.types import Column
 
-_PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
 NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
 BOOLEANS = {"true": "true", "false": "false", "1": "true", "0": "false"}
 """The cells of a CSV that are booleans, in lower case, as JSON."""
@@ -58,23 +56,9 @@ class Layout:
             ]
 
         self._width = len(header)
-        self._pieces = self._quick_pieces()
         self._around_cells = self._pieces_of_row()
         self._only_text = not self._lists and all(column.kind == "text" for _, _, column in self._single)
         self._nothing_is_null = self._only_text and not any(column.nullable for _, _, column in self._single)
-
-    def _quick_pieces(self) -> list[tuple[str, int, str, CellKind | None]] | None:
-        """For each cell of a record: the text before it, its position, the JSON of an empty cell, its type."""
-        pieces: list[tuple[str, int, str, CellKind | None]] = []
-        for key, position, column in self._single:
-            pieces.append((f",{key}:", position, "null" if column.nullable else '""', column.kind))
-        for name, group in self._lists.items():
-            for number, (place, column) in enumerate(group):
-                if place is None or column.kind != "number":
-                    return None
-                pieces.append((f",{json.dumps(name)}:[" if number == 0 else ",", place, "", None))
-            pieces[-1] = (*pieces[-1][:2], "]", None)
-        return pieces
 
     def _pieces_of_row(self) -> list[bytes]:
         """The JSON before, between and after the cells of a row, in the order of the header.
@@ -120,30 +104,6 @@ class Layout:
             text = text.replace(b'""', b"null").replace(b":,", b":null,").replace(b":}", b":null}")
         return text
 
-    def quick_record(self, raw: bytes) -> bytes | None:
-        """The record of a row of plain characters, assuming that numbers are valid, which decoding checks.
-
-        None if that is not possible. Plain characters need no escapes and cannot end a string or value.
-        """
-        if self._pieces is None or not _PLAIN_ROW.fullmatch(raw):
-            return None
-        cells = raw.decode("ascii").rstrip("\r\n").split(",")
-        if len(cells) != self._width:
-            return None
-        parts: list[str] = []
-        for before, position, empty, kind in self._pieces:
-            cell = cells[position]
-            if kind == "text":
-                parts.append(f'{before}"{cell}"' if cell else before + empty)
-            elif kind != "boolean" and cell and cell[0] in "-0123456789" and " " not in cell:
-                parts.append(before + cell + (empty if kind is None else ""))
-            else:
-                value = _quick_cell(cell, empty, kind)
-                if value is None:
-                    return None
-                parts.append(before + value)
-        return ("{" + "".join(parts)[1:] + "}").encode()
-
     def lines(self, columns: Sequence[Sequence[bytes]]) -> bytes | None:
         """Records, one per line, from the cells of each column as JSON. None if rows are to be converted one by one."""
         cell = "\0"
@@ -183,15 +143,3 @@ def _can_be_copied(rows: bytes) -> bool:
 def _has(rows: bytes, texts: Iterable[bytes]) -> bool:
     """Whether one of the texts, which may start with the line break before the first row, occurs in the rows."""
     return any(text in rows or (text[:1] == b"\n" and rows.startswith(text[1:])) for text in texts)
-
-
-def _quick_cell(cell: str, empty: str, kind: str | None) -> str | None:
-    """A cell of plain characters that is neither text nor a number, as JSON; None if that takes a closer look."""
-    if not cell:
-        return None if kind is None else empty
-    lower = cell.lower()
-    if kind == "boolean" and lower in BOOLEANS:
-        return BOOLEANS[lower]
-    if lower in NOT_FINITE:
-        return None
-    return f'"{cell}"' + (empty if kind is None else "")

@@ -167,3 +167,13 @@ def collector() -> Any:
     from medcontract.validation.problem_collector import ProblemCollector
 
     return ProblemCollector(10)
+
+
+def test_windows_line_ends_make_no_difference() -> None:
+    """Rows that are converted in blocks, with some wrong ones among them, give the same problems."""
+    rows = ["image_id,label", *(f"I-{number},{'mel' if number % 50 == 7 else 'MEL'}" for number in range(1000)), ""]
+    reports = [medcontract.validate(end.join(rows).encode(), "lesions/truth", name="x.csv") for end in ("\n", "\r\n")]
+    unix, windows = ([(each.code, each.line, each.column) for each in report.problems] for report in reports)
+    assert unix == windows
+    assert [report.errors for report in reports] == [20, 20]
+    assert [report.records for report in reports] == [1000, 1000]
