@@ -228,7 +228,7 @@ def evidence(offline: int, *proofs: tuple[str, str]) -> Record:
     """A document of `extraction/evidence`; proofs are (doc_id, kind)."""
     one = {"backend": "transformers", "command": "run", "hardware": "cpu", "latency_sec": 3}
     return {
-        "offline_runs": [one] * offline,
+        "offline_runs": [dict(one) for _ in range(offline)],
         "proofs": [
             {"doc_id": doc_id, "kind": kind, "evidence": "e", "interpretation": "i"} for doc_id, kind in proofs
         ],

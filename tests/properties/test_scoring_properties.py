@@ -280,6 +280,10 @@ def make_extraction(rng: random.Random, tame: bool = False) -> Made:
     if rng.random() < 0.6:
         proofs = [(rng.choice(ids), rng.choice(["before_after", "measured"])) for _ in range(rng.randint(0, 4))]
         referenced["evidence"] = evidence(rng.randint(0, 2), *proofs)
+        for run in referenced["evidence"]["offline_runs"]:
+            run["backend"] = rng.choice(["transformers", "modal", "HF Inference", "modality"])
+        for proof in referenced["evidence"]["proofs"]:
+            proof["interpretation"] = rng.choice("ij")
     if rng.random() < 0.6:
         referenced["manifest"] = [listed(doc_id) for doc_id in ids[:-1] if rng.random() < 0.8]
     return Made("extraction", truth, sent, referenced)
@@ -316,7 +320,9 @@ def make_read(rng: random.Random, label: Record, kind: str) -> Sent:
     for item in found:
         for name in item:
             if rng.random() < 0.3:
-                item[name] = rng.choice(VALUES if name == "valor" else NOTES)
+                item[name] = rng.choice([None, *(VALUES if name == "valor" else NOTES)])
+        if rng.random() < 0.2:
+            del item[rng.choice(list(item))]
     if rng.random() < 0.5:
         blank = ("", " ", "\u00a0")
         more = make_drug(rng, (*DRUGS, *blank)) if items == "medicamentos" else make_test(rng, (*TESTS, *blank))
@@ -329,7 +335,7 @@ def make_read(rng: random.Random, label: Record, kind: str) -> Sent:
         {"parse_success": None},
         {"latency_sec": -1},
         {items: None},
-        {items: [{}]},
+        {items: [None]},
         {items: [{**right[items][0], "strange": ""}]},
         {"strange": 1},
         {"exception": 7},
