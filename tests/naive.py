@@ -231,16 +231,26 @@ def reports(
 # --- triage --------------------------------------------------------------------------------------
 
 
-def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str, Record | None]]) -> Record:
+def triage_case(
+    case: str, truth: Sequence[Record], answers: dict[str, tuple[str, Record | None]], inventory: Sequence[Record]
+) -> Record:
     """The figures of one case; of errors other than those of the server, only the state is reported."""
     mine = [segment for segment in truth if segment["case_id"] == case]
     mine.sort(
         key=lambda one: (float(one["segment_stop_time_sec"]), float(one["segment_start_time_sec"]), one["segment_id"])
     )
+    rows = [row["segment_id"] for row in inventory if row["case_id"] == case]
+    if all(segment["segment_id"] in rows for segment in mine):
+        mine.sort(key=lambda one: rows.index(one["segment_id"]))
     stops, listed, predicted, errors = [], [], [], []
     for segment in mine:
         stops.append(number(segment["segment_stop_time_sec"]))
-        listed.append([(lsi["lsi_group"], number(lsi["elapsed_from_start"])) for lsi in segment["gt_lsi_list"]])
+        listed.append(
+            [
+                (lsi["lsi_group"], number(lsi["elapsed_from_start"]), lsi["lsi_description"])
+                for lsi in segment["gt_lsi_list"]
+            ]
+        )
         became, answer = answers[segment["segment_id"]]
         predicted.append(set(answer["model_predictions"]) if became == "processed" and answer else set())
         if became == "failed" and answer:
@@ -253,7 +263,7 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
     occurred: set[str] = set()
     guessed: set[str] = set()
     for instances, groups in zip(listed, predicted, strict=True):
-        here = {group for group, _ in instances}
+        here = {group for group, _, _ in instances}
         both |= here & groups
         either |= here | groups
         occurred |= here
@@ -261,16 +271,17 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
     jaccard = Fraction(len(both), len(either)) if either else Fraction(1)
 
     correct = []
-    for group, elapsed in sorted({one for instances in listed for one in instances}, key=lambda one: (one[1], one[0])):
+    every = {one for instances in listed for one in instances}
+    for group, elapsed, description in sorted(every, key=lambda one: (one[1], one[0], one[2])):
         for stop, instances, groups in zip(stops, listed, predicted, strict=True):
-            if (group, elapsed) in instances and group in groups:
+            if (group, elapsed, description) in instances and group in groups:
                 correct.append({"lsi_group": group, "lead_time": rounded(elapsed - stop)})
                 break
 
     lead = Fraction(0)
     for group in both:
         for stop, instances, groups in zip(stops, listed, predicted, strict=True):
-            here_at = [elapsed for name, elapsed in instances if name == group]
+            here_at = [elapsed for name, elapsed, _ in instances if name == group]
             if here_at and group in groups:
                 lead += min(here_at) - stop
                 break
@@ -284,7 +295,13 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
     }
 
 
-def triage(truth: Sequence[Record], sent: Sequence[Sent], header: Record, minimum: Fraction = GATE) -> Outcome:
+def triage(
+    truth: Sequence[Record],
+    sent: Sequence[Sent],
+    header: Record,
+    inventory: Sequence[Record] = (),
+    minimum: Fraction = GATE,
+) -> Outcome:
     """The track `triage`; `header` has the fields of the response that the result repeats."""
     answers: dict[str, tuple[str, Record | None]] = {}
     for segment in truth:
@@ -300,7 +317,7 @@ def triage(truth: Sequence[Record], sent: Sequence[Sent], header: Record, minimu
     processed = sum(1 for became, _ in answers.values() if became == "processed")
     passed = Fraction(processed, len(truth)) >= minimum  # below, the result stays: the metrics list errors
     cases = sorted({segment["case_id"] for segment in truth})
-    result = {**header, "metrics": [triage_case(case, truth, answers) for case in cases]}
+    result = {**header, "metrics": [triage_case(case, truth, answers, inventory) for case in cases]}
     return Outcome(passed, result, len(truth), processed)
 
 

@@ -56,6 +56,7 @@ COLUMNS = {
     "lesions/truth": ["image_id", "label"],
     "lesions/predictions": ["image_id", *CLASSES, "error"],
     "extraction/manifest": ["doc_id", "doc_type", "image_path", "label_status", "pii_checked"],
+    "triage/inventory": ["case_id", "segment_id"],
     "extraction/runs": [
         "run_id", "kind", "parse_success", "valid_items", "restarted", "code_version", "exception", "started_at",
     ],
