@@ -13,14 +13,18 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import permutations
 from typing import Any, NamedTuple
 
 from medcontract.normalizers.terms import LEXICON, Terms, built_in_terms
 from medcontract.normalizers.text import latin_upper_case, micro_signs, normalize, powers, punctuation_of_other_scripts
+from medcontract.scoring.extraction.remote_backends import WORDS
 
 Record = dict[str, Any]
 
 GATE = Fraction(95, 100)
+REMOTE_WORDS: dict[str, list[str]] = json.loads(WORDS.read_text(encoding="utf-8"))["words"]
+"""The built-in list of words for remote backends."""
 
 URGENCY_WEIGHTS = {"Emergency": Fraction(40, 100), "Urgent": Fraction(35, 100), "Routine": Fraction(25, 100)}
 
@@ -227,16 +231,26 @@ def reports(
 # --- triage --------------------------------------------------------------------------------------
 
 
-def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str, Record | None]]) -> Record:
+def triage_case(
+    case: str, truth: Sequence[Record], answers: dict[str, tuple[str, Record | None]], inventory: Sequence[Record]
+) -> Record:
     """The figures of one case; of errors other than those of the server, only the state is reported."""
     mine = [segment for segment in truth if segment["case_id"] == case]
     mine.sort(
         key=lambda one: (float(one["segment_stop_time_sec"]), float(one["segment_start_time_sec"]), one["segment_id"])
     )
+    rows = [row["segment_id"] for row in inventory if row["case_id"] == case]
+    if all(segment["segment_id"] in rows for segment in mine):
+        mine.sort(key=lambda one: rows.index(one["segment_id"]))
     stops, listed, predicted, errors = [], [], [], []
     for segment in mine:
         stops.append(number(segment["segment_stop_time_sec"]))
-        listed.append([(lsi["lsi_group"], number(lsi["elapsed_from_start"])) for lsi in segment["gt_lsi_list"]])
+        listed.append(
+            [
+                (lsi["lsi_group"], number(lsi["elapsed_from_start"]), lsi["lsi_description"])
+                for lsi in segment["gt_lsi_list"]
+            ]
+        )
         became, answer = answers[segment["segment_id"]]
         predicted.append(set(answer["model_predictions"]) if became == "processed" and answer else set())
         if became == "failed" and answer:
@@ -249,7 +263,7 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
     occurred: set[str] = set()
     guessed: set[str] = set()
     for instances, groups in zip(listed, predicted, strict=True):
-        here = {group for group, _ in instances}
+        here = {group for group, _, _ in instances}
         both |= here & groups
         either |= here | groups
         occurred |= here
@@ -257,16 +271,17 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
     jaccard = Fraction(len(both), len(either)) if either else Fraction(1)
 
     correct = []
-    for group, elapsed in sorted({one for instances in listed for one in instances}, key=lambda one: (one[1], one[0])):
+    every = {one for instances in listed for one in instances}
+    for group, elapsed, description in sorted(every, key=lambda one: (one[1], one[0], one[2])):
         for stop, instances, groups in zip(stops, listed, predicted, strict=True):
-            if (group, elapsed) in instances and group in groups:
+            if (group, elapsed, description) in instances and group in groups:
                 correct.append({"lsi_group": group, "lead_time": rounded(elapsed - stop)})
                 break
 
     lead = Fraction(0)
     for group in both:
         for stop, instances, groups in zip(stops, listed, predicted, strict=True):
-            here_at = [elapsed for name, elapsed in instances if name == group]
+            here_at = [elapsed for name, elapsed, _ in instances if name == group]
             if here_at and group in groups:
                 lead += min(here_at) - stop
                 break
@@ -280,7 +295,13 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
     }
 
 
-def triage(truth: Sequence[Record], sent: Sequence[Sent], header: Record, minimum: Fraction = GATE) -> Outcome:
+def triage(
+    truth: Sequence[Record],
+    sent: Sequence[Sent],
+    header: Record,
+    inventory: Sequence[Record] = (),
+    minimum: Fraction = GATE,
+) -> Outcome:
     """The track `triage`; `header` has the fields of the response that the result repeats."""
     answers: dict[str, tuple[str, Record | None]] = {}
     for segment in truth:
@@ -296,7 +317,7 @@ def triage(truth: Sequence[Record], sent: Sequence[Sent], header: Record, minimu
     processed = sum(1 for became, _ in answers.values() if became == "processed")
     passed = Fraction(processed, len(truth)) >= minimum  # below, the result stays: the metrics list errors
     cases = sorted({segment["case_id"] for segment in truth})
-    result = {**header, "metrics": [triage_case(case, truth, answers) for case in cases]}
+    result = {**header, "metrics": [triage_case(case, truth, answers, inventory) for case in cases]}
     return Outcome(passed, result, len(truth), processed)
 
 
@@ -454,19 +475,46 @@ def field_is_right(field: str, label: str, read: str) -> bool:
     return abs(got - wanted) <= Fraction(2, 100) * abs(wanted)
 
 
+def text_of(item: Record, field: str) -> str:
+    """A field of an item; in predictions, absent and null mean the empty text."""
+    return item.get(field) or ""
+
+
+def right_fields(kind: Kind, item: Record, read: Record) -> list[bool]:
+    """Of each field that counts, whether it is right."""
+    counted = [field for field in kind.fields if field != "rango_referencia" or normalize(item[field]) != ""]
+    return [field_is_right(field, item[field], text_of(read, field)) for field in counted]
+
+
+def best_choice(points: list[list[int]]) -> list[int | None]:
+    """Every way to pair as many as possible is tried, the lexicographically smallest first; the first best one wins."""
+    read = len(points[0])
+    unpaired = max(0, len(points) - read)
+    best: tuple[int, list[int | None]] | None = None
+    for choice in sorted(set(permutations([*range(read), *[read] * unpaired], len(points)))):
+        total = sum(row[place] for row, place in zip(points, choice, strict=True) if place < read)
+        if best is None or total > best[0]:
+            best = total, [place if place < read else None for place in choice]
+    assert best is not None
+    return best[1]
+
+
 def paired_items(kind: Kind, labeled: Sequence[Record], read: Sequence[Record]) -> list[tuple[Record, Record]]:
-    """Equal normalized names, then equal tight ones; never empty ones, one to one, in order of appearance."""
+    """Equal normalized names, then equal tight ones; never empty ones, one to one, with the most correct fields."""
     pairs = []
     wanted, left = list(labeled), list(read)
     for form in (normalize, tight):
-        for item in list(wanted):
-            name = form(item[kind.name])
-            for candidate in left:
-                if name != "" and form(candidate[kind.name]) == name:
-                    pairs.append((item, candidate))
-                    wanted = [one for one in wanted if one is not item]
-                    left = [one for one in left if one is not candidate]
-                    break
+        for name in {form(item[kind.name]) for item in wanted} - {""}:
+            mine = [item for item in wanted if form(item[kind.name]) == name]
+            theirs = [candidate for candidate in left if form(text_of(candidate, kind.name)) == name]
+            if not theirs:
+                continue
+            points = [[sum(right_fields(kind, item, candidate)) for candidate in theirs] for item in mine]
+            for item, place in zip(mine, best_choice(points), strict=True):
+                if place is not None:
+                    pairs.append((item, theirs[place]))
+        wanted = [item for item in wanted if all(item is not one for one, _ in pairs)]
+        left = [candidate for candidate in left if all(candidate is not one for _, one in pairs)]
     return pairs
 
 
@@ -477,12 +525,9 @@ def extraction_document(kind: Kind, label: Record, answer: Record | None) -> tup
     pairs = paired_items(kind, labeled, answer[kind.read]) if answer is not None and works else []
     correct = total = 0
     for item, read in pairs:
-        for field in kind.fields:
-            if field == "rango_referencia" and normalize(item[field]) == "":
-                continue
-            total += 1
-            if field_is_right(field, item[field], read[field]):
-                correct += 1
+        found = right_fields(kind, item, read)
+        total += len(found)
+        correct += sum(found)
     recall = Fraction(len(pairs), len(labeled))
     accuracy = Fraction(correct, total) if total else Fraction(0)
     score = kind.recall_weight * recall + kind.field_weight * accuracy
@@ -504,7 +549,7 @@ def document_succeeded(kind: Kind, answer: Record | None) -> bool:
     """Whether a labeled document counts as a successful run."""
     if answer is None or not answer["parse_success"] or not blank(answer.get("exception")):
         return False
-    return any(not blank(item[kind.name]) for item in answer[kind.read])
+    return any(not blank(item.get(kind.name)) for item in answer[kind.read])
 
 
 def run_succeeded(run: Record) -> bool:
@@ -522,6 +567,13 @@ def moment(text: str) -> tuple[Fraction, bool]:
     whole = datetime.fromisoformat(f"{found[1]}T{found[2]}{offset}") - datetime.fromisoformat("1970-01-01T00:00+00:00")
     seconds = Fraction(whole.days * 86400 + whole.seconds) + Fraction(Decimal(f"0{found[3] or '.0'}"))
     return seconds, found[4] is not None
+
+
+def is_remote(backend: str) -> bool:
+    """Whether a backend has a word of the list, as a whole word, in any case; `_` and `-` separate words, too."""
+    spaced = " " + re.sub("[^a-z0-9]+", " ", backend.lower()) + " "
+    listed = [word for group in REMOTE_WORDS.values() for word in group]
+    return any(" " + word.replace("_", " ") + " " in spaced for word in listed)
 
 
 def reliability(runs: Sequence[Record]) -> tuple[int, bool]:
@@ -577,12 +629,18 @@ def extraction(
         gates.append((name, goal, value, None if value is None else value >= goal))
     successes_in_a_row, reliable = (None, None) if runs is None else reliability(runs)
     gates.append(("reliability", 5, successes_in_a_row, reliable))
-    offline = None if evidence is None else len(evidence["offline_runs"])
+    offline = None
+    if evidence is not None:
+        offline = sum(1 for run in evidence["offline_runs"] if not is_remote(run["backend"]))
     gates.append(("offline_evidence", 1, offline, None if offline is None else offline >= 1))
     proofs = None
     if evidence is not None and manifest is not None:
         known = [document["doc_id"] for document in manifest]
-        proofs = len({(proof["doc_id"], proof["kind"]) for proof in evidence["proofs"] if proof["doc_id"] in known})
+        counted: list[Record] = []
+        for proof in evidence["proofs"]:
+            if proof["doc_id"] in known and proof not in counted:
+                counted.append(proof)
+        proofs = len(counted)
     gates.append(("standout_proofs", 2, proofs, None if proofs is None else proofs >= 2))
 
     enough = Fraction(processed, len(truth)) >= minimum

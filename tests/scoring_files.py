@@ -56,6 +56,7 @@ COLUMNS = {
     "lesions/truth": ["image_id", "label"],
     "lesions/predictions": ["image_id", *CLASSES, "error"],
     "extraction/manifest": ["doc_id", "doc_type", "image_path", "label_status", "pii_checked"],
+    "triage/inventory": ["case_id", "segment_id"],
     "extraction/runs": [
         "run_id", "kind", "parse_success", "valid_items", "restarted", "code_version", "exception", "started_at",
     ],
@@ -228,7 +229,7 @@ def evidence(offline: int, *proofs: tuple[str, str]) -> Record:
     """A document of `extraction/evidence`; proofs are (doc_id, kind)."""
     one = {"backend": "transformers", "command": "run", "hardware": "cpu", "latency_sec": 3}
     return {
-        "offline_runs": [one] * offline,
+        "offline_runs": [dict(one) for _ in range(offline)],
         "proofs": [
             {"doc_id": doc_id, "kind": kind, "evidence": "e", "interpretation": "i"} for doc_id, kind in proofs
         ],

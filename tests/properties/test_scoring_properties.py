@@ -76,7 +76,8 @@ class Made(NamedTuple):
     truth: list[Record]
     sent: list[Sent]
     referenced: Record | None = None
-    """Telemetry, model or weights file; of extraction, whichever there are of `runs`, `manifest`, `evidence`."""
+    """Telemetry, model, weights file or inventory; of extraction, whichever there are of `runs`, `manifest`,
+    `evidence`."""
     times: tuple[str, str] | None = None
 
     def parameters(self, minimum: str) -> dict[str, str]:
@@ -170,7 +171,12 @@ def make_triage(rng: random.Random, tame: bool = False) -> Made:
     sent += [make_response(rng, segment, "any") for segment in strangers]
     rng.shuffle(sent)
     rng.shuffle(truth)
-    return Made("triage", truth, sent)
+    if tame or rng.random() < 0.5:
+        return Made("triage", truth, sent)
+    rows = [{name: segment[name] for name in ("case_id", "segment_id")} for segment in truth]
+    rows = [row for row in rows if rng.random() < 0.9] + [{"case_id": "C-0", "segment_id": "X"}, rng.choice(rows)]
+    rng.shuffle(rows)
+    return Made("triage", truth, sent, {"segments": rows})
 
 
 def make_response(rng: random.Random, segment: Record, kind: str) -> Sent:
@@ -280,6 +286,10 @@ def make_extraction(rng: random.Random, tame: bool = False) -> Made:
     if rng.random() < 0.6:
         proofs = [(rng.choice(ids), rng.choice(["before_after", "measured"])) for _ in range(rng.randint(0, 4))]
         referenced["evidence"] = evidence(rng.randint(0, 2), *proofs)
+        for run in referenced["evidence"]["offline_runs"]:
+            run["backend"] = rng.choice(["transformers", "modal", "HF Inference", "modality"])
+        for proof in referenced["evidence"]["proofs"]:
+            proof["interpretation"] = rng.choice("ij")
     if rng.random() < 0.6:
         referenced["manifest"] = [listed(doc_id) for doc_id in ids[:-1] if rng.random() < 0.8]
     return Made("extraction", truth, sent, referenced)
@@ -316,7 +326,9 @@ def make_read(rng: random.Random, label: Record, kind: str) -> Sent:
     for item in found:
         for name in item:
             if rng.random() < 0.3:
-                item[name] = rng.choice(VALUES if name == "valor" else NOTES)
+                item[name] = rng.choice([None, *(VALUES if name == "valor" else NOTES)])
+        if rng.random() < 0.2:
+            del item[rng.choice(list(item))]
     if rng.random() < 0.5:
         blank = ("", " ", "\u00a0")
         more = make_drug(rng, (*DRUGS, *blank)) if items == "medicamentos" else make_test(rng, (*TESTS, *blank))
@@ -329,7 +341,7 @@ def make_read(rng: random.Random, label: Record, kind: str) -> Sent:
         {"parse_success": None},
         {"latency_sec": -1},
         {items: None},
-        {items: [{}]},
+        {items: [None]},
         {items: [{**right[items][0], "strange": ""}]},
         {"strange": 1},
         {"exception": 7},
@@ -526,6 +538,8 @@ def collections(made: Made) -> list[tuple[str, list[Record]]]:
 
 def documents(made: Made, folder: Path) -> list[tuple[str, str | None]]:
     """The files beside them; the order of runs says something, so they stay together."""
+    if made.track == "triage" and made.referenced is not None:
+        return [(str(write(folder, "triage/inventory", made.referenced["segments"], "csv")), None)]
     if made.track != "extraction" or made.referenced is None:
         return [(str(path), None) for path in document(folder, CONTRACTS[made.track][2], made.referenced)]
     found: list[tuple[str, str | None]] = []
@@ -571,7 +585,7 @@ def naively(made: Made, minimum: str) -> naive.Outcome:
         model_id = HEADERS["benchmark/predictions"]["model_id"]
         return naive.benchmark(made.truth, made.sent, model_id, made.referenced, least)
     header = {**HEADERS["triage/response"], "response_file_name": "triage-response.json"}
-    return naive.triage(made.truth, made.sent, header, least)
+    return naive.triage(made.truth, made.sent, header, (made.referenced or {}).get("segments", ()), least)
 
 
 STATES = {

@@ -197,7 +197,7 @@ class InventoryRow(OpenModel):
 
 
 class Inventory(Document):
-    """All segments; those of a case in the order of their stop times."""
+    """All segments. The order of those of a case counts, if all of them are listed."""
 
     segments: ListOf[InventoryRow]
     """One record per segment."""
@@ -224,7 +224,8 @@ GROUND_TRUTH = Contract(
         Flag(within="ground_truth", field="end_of_case", group="case_id", at="last", by=_BY_TIME, code="MC206",
              message="a case must have one 'end_of_case', on its latest segment"),
         Flag(within="ground_truth", field="at_admission", group="case_id", code="MC207",
-             message="a case must have at most one 'at_admission'"),
+             severity="warning", message="more than one 'at_admission' in this case",
+             hint="touching windows may both include the admission"),
     ),
 )  # fmt: skip
 RESPONSE = Contract(
@@ -279,7 +280,7 @@ INVENTORY = Contract(
         SameOrder(other="triage/ground-truth", key="segment_id", group="case_id",
                   by=("segment_stop_time_sec", "segment_start_time_sec", "segment_id"), code="MC306",
                   severity="warning", message="the segments are not in the order of their stop times",
-                  hint="sort the segments of a case by stop time"),
+                  hint="this order counts; check the times, or sort the segments of a case by stop time"),
     ),
 )  # fmt: skip
 

@@ -132,7 +132,9 @@ def read_truth(
         raise no_truth(track.roles, files)
     truth = Truth(track=track, scorer=scorer)
     rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
-    first = {*track.roles.auxiliaries("competition"), *(rule.other for rule in rules)}
+    competition = track.roles.auxiliaries("competition")
+    later = {name for name in competition if any(r.other in track.roles.truths for r in registry.find(name).file_rules)}
+    first = {*competition, *(rule.other for rule in rules)} - later
     reasons = _read_auxiliaries(truth, truth.documents, files, lambda name, parts: name in first)
     for pair in wanted:
         parts = files.groups[pair.truth]
@@ -157,6 +159,7 @@ def read_truth(
                 truth.reasons += (empty,)
             elif not reasons:
                 reasons.append(empty)
+    reasons += _read_auxiliaries(truth, truth.documents, files, lambda name, parts: name in later)
     if frozen and not reasons:
         reasons += frozen.reasons(scorer.protocol, truth.content)
     truth.reasons += tuple(reasons)

@@ -178,6 +178,9 @@ _CALLER, _ORGANIZER, _WITH_TRUTH, _SUBMISSION = range(4)
 folder with a submission and the truth, from any other folder with a submission."""
 
 
+_FROM_SUBMISSION = "comes from the submission: the organizer does not provide one"
+
+
 class _Folders(NamedTuple):
     """The folders of a call, and which of them contain submissions."""
 
@@ -220,7 +223,10 @@ def select_files(track: Track, files: Files, found: Mapping[str, str], settings:
     folders = folders._replace(with_truth=folders.of(truths))
     by_option = {option.stands_for for option in track.options if option.name in settings.scoring.options}
     for name in dict.fromkeys((*roles.auxiliaries(), *roles.id_lists)):
-        _select((name,), files, folders, name in by_option)
+        kept = _select((name,), files, folders, name in by_option)
+        auxiliary = roles.find_auxiliary(name)
+        if auxiliary and auxiliary.only_organizers and truths and not folders.alone:
+            _ignore_submissions_own([part for part in kept if folders.origin(part) > _ORGANIZER], files)
     files.groups = {name: parts for name, parts in files.groups.items() if parts}
     inside = [path for path, folder in found.items() if folder in folders.of_submissions]
     files.ignore_broken(inside, roles.submissions)
@@ -241,9 +247,16 @@ def _select(kind: Iterable[str], files: Files, folders: _Folders, by_option: boo
             files.notes.append(f"{part.name} ({part.contract.id}) in {where}")
     kept = [part for part in parts if folders.origin(part) <= best]
     if best > _ORGANIZER and not folders.alone:
-        why = "comes from the submission: the organizer does not provide one"
-        files.notes += [f"{part.name} ({part.contract.id}) {why}" for part in kept]
+        files.notes += [f"{part.name} ({part.contract.id}) {_FROM_SUBMISSION}" for part in kept]
     return kept
+
+
+def _ignore_submissions_own(parts: Iterable[Part], files: Files) -> None:
+    for part in parts:
+        own = f"{part.name} ({part.contract.id})"
+        files.groups[part.contract.id].remove(part)
+        files.notes.remove(f"{own} {_FROM_SUBMISSION}")
+        files.notes.append(f"{own} is ignored: only the organizer's file counts")
 
 
 def _hide_organizers_files(roles: Roles, files: Files, found: Mapping[str, str]) -> None:

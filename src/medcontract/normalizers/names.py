@@ -1,6 +1,7 @@
 """Pairs names. All names must be normalized, except for `pair_rest`, which gets their tight forms.
 
-The protocol uses exact pairing: equal normalized names first, then the rest by equal tight forms. Fuzzy pairing is a
+The protocol uses exact pairing: equal normalized names first, then the rest by equal tight forms; items of one name so
+that they have the most in common. Fuzzy pairing is a
 variant with guards: a high score alone is not a match, since VITAMINA B1 and VITAMINA B12, or CITALOPRAM and
 ESCITALOPRAM, are similar but not the same.
 """
@@ -11,19 +12,24 @@ import json
 import re
 from array import array
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from medcontract.normalizers.assignment import best_pairs
 from medcontract.normalizers.text import normalize
 from medcontract.normalizers.text_cache import TextCache
 
-VERSION = 2
+VERSION = 3
 """Incremented when the pairing changes; part of the protocols that use it."""
 LOOK_ALIKES = Path(__file__).parent / "data" / "look_alikes.json"
 
+InCommon = Callable[[int, int], int]
+"""How much the items at a position of the labels and at one of the predictions have in common."""
+MOST_STEPS = 250_000
+"""The maximum of rows² · columns of an assignment: about 60 items of one name in one document."""
 _MOST_HINTS = 100_000
 """The maximum number of comparisons for one document."""
 _LONGEST_HINT = 200
@@ -38,32 +44,53 @@ _WORD = re.compile(r"[A-Z]+")
 _DOSE = re.compile(r"([0-9]++(?:[./][0-9]++)*+)\s*+(?:(MG|MCG|UG|NG|KG|G|ML|DL|L|UI|U|MEQ|MMOL|%)(?![A-Z]))?")
 
 
-def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | None]:
-    """For each label the index of the prediction with the same name; one to one, in order of appearance.
+def pair_exact(
+    labels: Sequence[str], predictions: Sequence[str], in_common: InCommon | None = None
+) -> list[int | None]:
+    """For each label the index of the prediction with the same name, one to one. An empty name is never paired.
 
-    An empty name is never paired.
+    Items of a name that occurs several times are paired so that they have the most in common; of several such pairings,
+    and without `in_common`, in order of appearance.
     """
     once = {name: place for place, name in enumerate(predictions)}
     if len(once) == len(predictions) and len(set(labels)) == len(labels):  # without repeated names
         return [once.get(name) if name else None for name in labels]
-    offered: dict[str, list[int]] = {"": []}
-    for place in range(len(predictions) - 1, -1, -1):
-        offered.setdefault(predictions[place], []).append(place)
-    offered[""] = []
-    return [offered[name].pop() if offered.get(name) else None for name in labels]
+    return pair_rest(labels, predictions, [None] * len(labels), in_common)
 
 
-def pair_rest(labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None]) -> list[int | None]:
+def pair_rest(
+    labels: Sequence[str],
+    predictions: Sequence[str],
+    paired: Sequence[int | None],
+    in_common: InCommon | None = None,
+) -> list[int | None]:
     """Pairs the names that are still unpaired like `pair_exact`; `labels` and `predictions` are tight forms."""
-    free = set(range(len(predictions))).difference(paired)
-    wanted = [name for name, pair in zip(labels, paired, strict=True) if pair is None]
-    if set(map(predictions.__getitem__, free)).isdisjoint(wanted):  # most often
-        return list(paired)
-    _, offered = _unpaired(labels, predictions, paired)
-    return [
-        offered[name].popleft() if pair is None and offered.get(name) else pair
-        for name, pair in zip(labels, paired, strict=True)
-    ]
+    pairs = list(paired)
+    wanted, offered = _unpaired(labels, predictions, paired)
+    for name in wanted.keys() & offered.keys():
+        for place, other in _of_one_name(list(wanted[name]), list(offered[name]), in_common):
+            pairs[place] = other
+    return pairs
+
+
+def _of_one_name(places: list[int], others: list[int], in_common: InCommon | None) -> Iterable[tuple[int, int | None]]:
+    if in_common is None or len(places) == len(others) == 1 or _too_many(len(places), len(others)):
+        return zip(places, others, strict=False)
+    best = best_pairs([[in_common(place, other) for other in others] for place in places])
+    return zip(places, [None if column is None else others[column] for column in best], strict=True)
+
+
+def _too_many(labels: int, predictions: int) -> bool:
+    return labels * labels * max(labels, predictions) > MOST_STEPS
+
+
+def too_many_of_one_name(labels: Sequence[str], predictions: Sequence[str]) -> bool:
+    """Whether a name occurs so often that its items are paired in order of appearance, whatever they have in common."""
+    if not _too_many(len(labels), len(predictions)):
+        return False
+    others = Counter(predictions)
+    counts = Counter(filter(None, labels)).items()
+    return any(others[name] and times + others[name] > 2 and _too_many(times, others[name]) for name, times in counts)
 
 
 def pair_fuzzy(

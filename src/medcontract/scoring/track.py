@@ -40,6 +40,8 @@ class Auxiliary(Struct, frozen=True, kw_only=True):
     about: Literal["competition", "submission"] | None = None
     """What it describes. A file about the competition is the same for all submissions of a ranking, and passed with the
     truth; files about a submission can be provided by the organizer of a ranking (`--measured`)."""
+    only_organizers: bool = False
+    """One in the folder of a submission is ignored if there is a truth."""
     names_team: bool = False
     """It contains the name of its team, so that it cannot be used for all submissions of a ranking."""
     keep: Callable[[Any], Any] | None = None

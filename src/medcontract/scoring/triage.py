@@ -34,14 +34,16 @@ class Segment(NamedTuple):
     end_of_case: bool
     segment_start_time_sec: float
     segment_stop_time_sec: float
-    instances: frozenset[tuple[str, float]]
-    """Interventions as (group, seconds from the start of the case)."""
+    instances: frozenset[_Instance]
 
 
-def _times(marked: tuple[Segment, Any]) -> tuple[float, float, str]:
-    """The segments of a case are ordered by these."""
-    segment = marked[0]
-    return segment.segment_stop_time_sec, segment.segment_start_time_sec, segment.segment_id
+class _Instance(NamedTuple):
+    """An intervention, in the order in which they are listed."""
+
+    elapsed: float
+    """Seconds from the start of the case."""
+    group: str
+    description: str
 
 
 def _segment(record: Any) -> Segment:
@@ -51,7 +53,7 @@ def _segment(record: Any) -> Segment:
         record.end_of_case,
         record.segment_start_time_sec,
         record.segment_stop_time_sec,
-        frozenset((lsi.lsi_group, lsi.elapsed_from_start) for lsi in record.gt_lsi_list),
+        frozenset(_Instance(lsi.elapsed_from_start, lsi.lsi_group, lsi.lsi_description) for lsi in record.gt_lsi_list),
     )
 
 
@@ -76,13 +78,18 @@ def _listed(record: Any) -> ListedSegment:
 
 PROTOCOL = Protocol(
     id="triage",
-    version=2,
+    version=3,
     changes=(
         Change(1, "first version"),
         Change(
             2,
             "below the processing gate the metrics are computed all the same, because they list the errors; "
             "the score is not valid",
+        ),
+        Change(
+            3,
+            "the description is part of an instance: two interventions of one group at the same time are two; the "
+            "organizer's inventory gives the order of the segments of a case, if it lists all of them",
         ),
     ),
     parameters=(MIN_PROCESSED,),
@@ -152,7 +159,7 @@ def _mean_jaccard_index(result: Mapping[str, Any]) -> float | None:
 
 
 def _listed_groups(segment: Segment) -> set[str]:
-    return {group for group, _ in segment.instances}
+    return {instance.group for instance in segment.instances}
 
 
 _GROUPS = Vocabulary(name="groups", expected=_listed_groups, predicted=_predicted, kept=frozenset)
@@ -199,6 +206,14 @@ def _milliseconds(pairing: Pairing[Any, Any]) -> Iterator[Remark]:
         )
 
 
+class _Context(NamedTuple):
+    """What figures need besides the segments."""
+
+    fields: dict[str, Any]
+    """The header of the result."""
+    inventory: Sequence[ListedSegment]
+
+
 class TriageScorer(Scorer):
     pairs = (
         Pair(
@@ -209,7 +224,7 @@ class TriageScorer(Scorer):
     result_below_gate = True
 
     def tally(self, answers: Answers) -> Tally:
-        """Segments with their marks, since the figures of a case depend on all of them; the context is the header."""
+        """Segments with their marks, since the figures of a case depend on all of them."""
         pairing = answers.pairing()
         segments = pairing.expected.items
         sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
@@ -219,21 +234,23 @@ class TriageScorer(Scorer):
             expected=len(segments),
             processed=processed_counts(pairing),
             data=Counter(zip(segments, pairing.runs()[""].listed(len(segments)), strict=True)),
-            context={**header, "response_file_name": names},
+            context=_Context({**header, "response_file_name": names}, answers.documents.get("triage/inventory") or ()),
         )
 
     def figures(self, tally: Tally) -> Finished:
         """A case counts as often as its segments."""
+        context: _Context = tally.context
+        places = {row: place for place, row in reversed(list(enumerate(context.inventory)))}
         cases: dict[tuple[str, int], list[tuple[Segment, Any]]] = {}
         for (segment, mark), times in tally.data.items():
             cases.setdefault((segment.case_id, times), []).append((segment, mark))
         found = [
             case
             for (case_id, times), marked in sorted(cases.items())
-            for case in [_case(case_id, sorted(marked, key=_times))] * times
+            for case in [_case(case_id, _in_order(marked, places))] * times
         ]
         return Finished(
-            result={**tally.context, "metrics": [_metrics(case) for case in found]},
+            result={**context.fields, "metrics": [_metrics(case) for case in found]},
             headline=mean(case.jaccard for case in found),
         )
 
@@ -260,13 +277,25 @@ class TriageScorer(Scorer):
             )
 
 
+def _in_order(marked: Sequence[tuple[Segment, Any]], places: Mapping[ListedSegment, int]) -> list[tuple[Segment, Any]]:
+    """The segments of a case as in the inventory, if it lists all of them, otherwise by their times."""
+    rows = [ListedSegment(segment.case_id, segment.segment_id) for segment, _ in marked]
+    if all(row in places for row in rows):
+        by_place = sorted(zip(rows, marked, strict=True), key=lambda listed: places[listed[0]])
+        return [each for _, each in by_place]
+    return sorted(
+        marked,
+        key=lambda each: (each[0].segment_stop_time_sec, each[0].segment_start_time_sec, each[0].segment_id),
+    )
+
+
 class Triage(Track):
     id = "triage"
     roles = Roles(
         truths=("triage/ground-truth",),
         submissions=("triage/response",),
         result="triage/metrics",
-        auxiliary=(Auxiliary(contract="triage/inventory", keep=_listed),),
+        auxiliary=(Auxiliary(contract="triage/inventory", about="competition", only_organizers=True, keep=_listed),),
         expected_ids=(ExpectedIds(contract="triage/inventory", truth="triage/ground-truth", item=_listed),),
     )
     protocol = PROTOCOL
@@ -309,7 +338,7 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
 
 
 def _case(case_id: str, ordered: Sequence[tuple[Segment, Any]]) -> CaseFigures:
-    """The figures of a case from its segments, in the order of their times, and their marks."""
+    """The figures of a case from its segments in order, and their marks."""
     answered = [(segment, _predicted_groups(mark)) for segment, mark in ordered]
     predicted = _union(groups for _, groups in answered)
     listed: set[str] = set()
@@ -326,7 +355,7 @@ def _case(case_id: str, ordered: Sequence[tuple[Segment, Any]]) -> CaseFigures:
         case_id=case_id,
         jaccard=Fraction(len(correct), len(listed | predicted)) if listed or predicted else ONE,
         lead_time=exact_sum(lead_times[instance] for instance in _first_instances(hits)),
-        correct=tuple((group, lead_times[elapsed, group]) for elapsed, group in sorted(lead_times)),
+        correct=tuple((instance.group, lead_times[instance]) for instance in sorted(lead_times)),
         false_positives=tuple(sorted(predicted - listed)),
         misses=tuple(sorted(listed - predicted)),
         errors=tuple((segment.segment_id, error) for segment, mark in ordered if (error := _error(mark))),
@@ -355,22 +384,22 @@ def _error(mark: Any) -> str | None:
     return mark.error if mark.why == "failed" else _TEXTS[mark.why]
 
 
-def _lead_times(hits: Sequence[_Hits]) -> dict[tuple[float, str], Fraction]:
+def _lead_times(hits: Sequence[_Hits]) -> dict[_Instance, Fraction]:
     """Every instance that some segment lists and predicts, with the lead time of the earliest such segment."""
-    lead_times: dict[tuple[float, str], Fraction] = {}
+    lead_times: dict[_Instance, Fraction] = {}
     for segment, groups in hits:
-        for group, elapsed in segment.instances:
-            if group in groups and (elapsed, group) not in lead_times:
-                lead_times[elapsed, group] = difference(elapsed, segment.segment_stop_time_sec)
+        for instance in segment.instances:
+            if instance.group in groups and instance not in lead_times:
+                lead_times[instance] = difference(instance.elapsed, segment.segment_stop_time_sec)
     return lead_times
 
 
-def _first_instances(hits: Sequence[_Hits]) -> Iterator[tuple[float, str]]:
+def _first_instances(hits: Sequence[_Hits]) -> Iterator[_Instance]:
     """For each group, at its earliest segment with a correct prediction: the earliest instance listed there."""
     seen: set[str] = set()
     for segment, groups in hits:
         for new in groups - seen:
-            yield min(elapsed for group, elapsed in segment.instances if group == new), new
+            yield min(instance for instance in segment.instances if instance.group == new)
         seen |= groups
 
 

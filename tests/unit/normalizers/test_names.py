@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
+from tests.naive import best_choice
 
 from medcontract.normalizers import names
+from medcontract.normalizers.assignment import best_pairs
 from medcontract.normalizers.names import look_alikes, near_misses, pair_exact, pair_fuzzy, pair_rest
 from medcontract.normalizers.text import normalize, tight
 
@@ -257,3 +259,21 @@ def test_fuzzy_pairing_keeps_what_is_paired() -> None:
     labels, predictions = ["CO TRIMOXAZOL", "COTRIMOXAZOLE"], ["COTRIMOXAZOL"]
     assert pair_fuzzy(labels, predictions, 90) == [None, None]  # a tie: both score 96
     assert pair_fuzzy(labels, predictions, 90, [0, None]) == [0, None]
+
+
+@given(
+    st.integers(1, 5).flatmap(
+        lambda width: st.lists(st.lists(st.integers(0, 2), min_size=width, max_size=width), min_size=1, max_size=5)
+    )
+)
+def test_best_pairs_are_those_of_all_permutations(points: list[list[int]]) -> None:
+    """The best assignment, and of several the first in the order of lists of positions."""
+    assert best_pairs(points) == best_choice(points)
+
+
+def test_best_pairs_by_hand() -> None:
+    """3 + 3 is better than 4 + 1; of equal sums the first list wins, and unpaired comes last."""
+    assert best_pairs([[4, 3], [3, 1]]) == [1, 0]
+    assert best_pairs([[1, 1, 1], [1, 1, 1]]) == [0, 1]
+    assert best_pairs([[0], [2], [2]]) == [None, 0, None]
+    assert best_pairs([[0, 0], [0, 0], [0, 0]]) == [0, 1, None]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from fractions import Fraction
 from hashlib import sha256
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
 from medcontract.scoring.extraction import documents
 from medcontract.scoring.extraction.differences import difference
-from medcontract.scoring.extraction.remote_backends import is_remote, remote_words
+from medcontract.scoring.extraction.remote_backends import remote_words, remote_words_in
 
 
 def lines(folder: Path, name: str, records: list[Record]) -> Path:
@@ -123,12 +125,90 @@ def test_a_laboratory_report(tmp_path: Path) -> None:
     assert found["score"] == float(Fraction(33, 35))
 
 
-def test_repeated_names_pair_in_order(tmp_path: Path) -> None:
-    """Two lines of one drug: the first with the first."""
+TAPER = tuple(
+    drug("Prednisona", f"{dose} mg", "cada mañana", f"{days} días") for dose, days in ((40, 5), (20, 5), (10, 3))
+)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_taper_in_any_order(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """Three lines of one drug: in whatever order they are read, all 12 fields are right."""
+    read = [read_rx("D", *(TAPER[place] for place in order))]
+    found = document(score(tmp_path, rx=[rx("D", *TAPER)], rx_read=read))
+    assert (found["matched"], found["correct_fields"], found["total_fields"], found["score"]) == (3, 12, 12, 1.0)
+
+
+def test_a_taper_with_a_missing_line(tmp_path: Path) -> None:
+    """The line that is missing is the one that stays unpaired: 2 of 3 paired, 8 of 8 fields right.
+
+    In order of appearance, 40 mg would be paired with 20 mg and 20 mg with 10 mg: 3 + 2 of 8 fields.
+    0.7·2/3 + 0.3·1 = 23/30.
+    """
+    found = document(score(tmp_path, rx=[rx("D", *TAPER)], rx_read=[read_rx("D", *TAPER[1:])]))
+    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 8, 8)
+    assert found["score"] == float(Fraction(23, 30))
+
+
+def test_repeated_tight_names(tmp_path: Path) -> None:
+    """Items of one tight name are paired for the most correct fields, too: of 4 + 4 fields, all 8."""
+    labels = [labs("L", lab("T.S.H.", "6"), lab("T-S-H", "2"))]
+    read = [read_labs("L", lab("TSH", "2"), lab("TSH", "6"))]
+    found = document(score(tmp_path, lab=labels, lab_read=read))
+    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 6, 6)
+
+
+def test_of_equally_good_pairings_the_first(tmp_path: Path) -> None:
+    """10 UI is wrong in both orders, so the first is paired with the first: its wrong dose is 30 UI, not 40 UI."""
     labels = [rx("D", drug("Insulina", "10 UI"), drug("Insulina", "20 UI"))]
-    right = document(score(tmp_path, rx=labels, rx_read=[read_rx("D", *labels[0]["medications"])]))
-    crossed = document(score(tmp_path, rx=labels, rx_read=[read_rx("D", *reversed(labels[0]["medications"]))]))
-    assert (right["correct_fields"], crossed["correct_fields"]) == (8, 6)
+    read = [read_rx("D", drug("Insulina", "30 UI"), drug("Insulina", "40 UI"))]
+    found = medcontract.score(lines(tmp_path, "l.jsonl", labels), lines(tmp_path, "r.jsonl", read), breakdown=True)
+    assert [item.fields[0].got for item in found.breakdown or ()] == ["30 UI", "40 UI"]
+
+
+def test_a_hostile_document(tmp_path: Path) -> None:
+    """Thousands of items of one name take seconds: they are paired in order of appearance, with a warning."""
+    many = [drug("A", str(number)) for number in range(3000)]
+    start = time.process_time()
+    found = score(tmp_path, rx=[rx("D", *many)], rx_read=[read_rx("D", *reversed(many))])
+    assert time.process_time() - start < 20
+    assert document(found)["correct_fields"] == 3000 * 3
+    assert "1 document has too many items of one name: they were paired in order of appearance there" in found.warnings
+    few = score(tmp_path, rx=[rx("D", *many[:60])], rx_read=[read_rx("D", *reversed(many[:60]))])
+    assert document(few)["correct_fields"] == 60 * 4
+
+
+@pytest.mark.parametrize("nothing", [{}, {"dosis": None, "frecuencia": None, "duracion": None, "instrucciones": None}])
+def test_absent_fields_are_empty(tmp_path: Path, nothing: Record) -> None:
+    """An item without fields costs those that are labeled: dose and duration are wrong, the two others are empty.
+
+    0.7·1 + 0.3·2/4 = 17/20. An item without a name is never paired, and not a valid one.
+    """
+    labels = [rx("D", drug("Losartán", "50 mg", "", "30 días")), rx("E", drug("Losartán"))]
+    read = [read_rx("D", {"nombre_medicamento": "Losartan", **nothing}), read_rx("E", {"dosis": "1"}, {"dosis": None})]
+    found = score(tmp_path, rx=labels, rx_read=read)
+    assert (document(found)["correct_fields"], document(found)["total_fields"]) == (2, 4)
+    assert document(found)["score"] == 0.85
+    assert document(found, 1)["matched"] == 0
+    assert gates(found)["pipeline_success_rate"]["measured"] == 50
+
+
+def test_absent_fields_of_a_test(tmp_path: Path) -> None:
+    """No reference range is labeled, so three fields count, of which two are absent: 0.6 + 0.4·1/3 = 11/15."""
+    labels, read = [labs("L", lab("TSH", "6"))], [read_labs("L", {"nombre_prueba": "TSH", "valor": "6"})]
+    found = document(score(tmp_path, lab=labels, lab_read=read))
+    assert (found["correct_fields"], found["total_fields"], found["score"]) == (1, 3, float(Fraction(11, 15)))
+
+
+@pytest.mark.parametrize(("failed", "told"), [(1, False), (2, True)])
+def test_a_warning_for_documents_that_were_not_parsed(tmp_path: Path, failed: int, told: bool) -> None:
+    """1 of 20 is 5 %, and not above it."""
+    labels = [rx(f"D{number}", drug("A")) for number in range(20)]
+    ways: list[Record] = [{"parse_success": False}, {"exception": "x"}]
+    read = [read_rx(f"D{n}", **(ways[n] if n < failed else {})) for n in range(20)]
+    warnings = score(tmp_path, rx=labels, rx_read=read).warnings
+    message = "2 of 20 labeled documents were not parsed or have an 'exception': more than 5 %"
+    assert (message in warnings) is told
+    assert any("not parsed" in warning for warning in warnings) is told
 
 
 @pytest.mark.parametrize("more", [{"parse_success": False}, {"exception": "out of memory"}])
@@ -328,27 +408,47 @@ def test_rows_of_the_manifest_that_are_not_ready(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backends", "count"),
+    ("backends", "count", "named"),
     [
-        (["transformers"], 0), (["INFERENCE_BACKEND=transformers", "llama.cpp, cpu"], 0), (["rapid local"], 0),
-        (["INFERENCE_BACKEND=openai"], 1), (["Azure OpenAI", "transformers", "https://api.example.org/v1"], 2),
-        (["en la nube"], 1),
+        (["transformers"], 0, None), (["INFERENCE_BACKEND=transformers", "llama.cpp, cpu"], 0, None),
+        (["rapid local"], 0, None), (["hf transformers", "modality"], 0, None),
+        (["INFERENCE_BACKEND=openai"], 1, "… openai"),
+        (["Azure OpenAI", "transformers", "https://api.example.org/v1"], 2, "… azure openai, … api"),
+        (["en la nube"], 1, "… nube"), (["modal"], 1, "modal"), (["hf_inference"], 1, "hf_inference"),
+        (["HF-Inference", "Modal", "Modal"], 3, "HF-Inference, Modal"),
     ],
 )  # fmt: skip
-def test_offline_runs_with_a_remote_backend(tmp_path: Path, backends: list[str], count: int) -> None:
-    """Whole words of the built-in list, in any case: a warning, the gate counts the runs all the same."""
+def test_offline_runs_with_a_remote_backend(tmp_path: Path, backends: list[str], count: int, named: str | None) -> None:
+    """Whole words of the built-in list, in any case: such runs do not count, and the reason names them."""
     offline = [{"backend": name, "command": "run", "hardware": "cpu", "latency_sec": 3} for name in backends]
     found = score(tmp_path, evidence={**EVIDENCE, "offline_runs": offline}, manifest=["D"], **RIGHT)
-    told: list[str] = {0: [], 1: ["1 offline run names"], 2: ["2 offline runs name"]}[count]
-    shown = [warning for warning in found.warnings if "backend" in warning]
-    rest = "a remote or hosted backend: check that nothing was sent over the network"
-    assert shown == [f"{words} {rest}" for words in told]
-    assert gates(found)["offline_evidence"]["measured"] == len(backends)
+    told = ["1 offline run names a remote or hosted backend, and so does not count"]
+    if count != 1:
+        told = [f"{count} offline runs name a remote or hosted backend, and so do not count"] * (count > 0)
+    assert [warning for warning in found.warnings if "backend" in warning] == told
+    gate = gates(found)["offline_evidence"]
+    assert gate["measured"] == len(backends) - count
+    assert gate["passed"] is (len(backends) > count)
+    if named is None:
+        assert "not counted" not in gate["reason"]
+    else:
+        assert gate["reason"].endswith(f"; not counted, remote or hosted: {named}")
 
 
 def test_words_for_remote_backends() -> None:
     """Each word of the list can be found: lower case, letters and digits."""
-    assert all(is_remote(word) and is_remote(f"x_{word.upper()}-1") for word in remote_words())
+    assert all(
+        word in remote_words_in(word) and word in remote_words_in(f"x_{word.upper()}-1") for word in remote_words()
+    )
+    assert {"modal", "hf_inference"} < remote_words()
+
+
+def test_only_identical_proofs_are_counted_once(tmp_path: Path) -> None:
+    """Two proofs of one document and kind are two, if their evidence or interpretation differs."""
+    proof = {"doc_id": "D", "kind": "measured", "evidence": "e", "interpretation": "i"}
+    for other, measured in ((proof, 1), ({**proof, "evidence": "f"}, 2), ({**proof, "interpretation": "j"}, 2)):
+        found = score(tmp_path, evidence={**EVIDENCE, "proofs": [proof, other]}, manifest=["D"], **RIGHT)
+        assert gates(found)["standout_proofs"]["measured"] == measured
 
 
 def test_gates_without_input(tmp_path: Path) -> None:

@@ -834,10 +834,81 @@ def test_an_instance_in_several_segments(tmp_path: Path) -> None:
     assert only["prediction_lead_time"] == 30.0
 
 
-def test_an_instance_that_is_listed_twice_in_a_segment(tmp_path: Path) -> None:
-    """The same group and time, whatever its description: one instance. As doubles, 2^53 and 2^53 + 1 are the same."""
-    truth = case("C", ("s1", 0, 10, [("Airway", 50), ("Airway", 50), ("Blood", 2**53), ("Blood", 2**53 + 1)]))
+def test_instances_with_different_descriptions(tmp_path: Path) -> None:
+    """Two interventions of one group at the same time are two: 50 − 10 = 40 each; the sum over groups counts one."""
+    truth = case("C", ("s1", 0, 10, [("Airway", 50), ("Airway", 50), ("Blood", 50)]))
     truth[0]["gt_lsi_list"][1]["lsi_description"] = "again"
+    only = triage_case(tmp_path, truth, [response(truth[0], "Airway")])
+    assert only["correct_predictions"] == [{"lsi_group": "Airway", "lead_time": 40.0}] * 2
+    assert only["prediction_lead_time"] == 40.0
+    assert only["jaccard_index"] == 0.5
+
+
+def test_instances_are_ordered_by_time_group_and_description(tmp_path: Path) -> None:
+    """The one that the second segment lists first has the later description: 30 − 10 = 20 comes after 30 − 20 = 10."""
+    truth = case("C", ("s1", 0, 10, [("Airway", 30)]), ("s2", 10, 20, [("Airway", 30)]))
+    truth[0]["gt_lsi_list"][0]["lsi_description"] = "b"
+    truth[1]["gt_lsi_list"][0]["lsi_description"] = "a"
+    only = triage_case(tmp_path, truth, [response(segment, "Airway") for segment in truth])
+    assert [one["lead_time"] for one in only["correct_predictions"]] == [10.0, 20.0]
+
+
+LISTED = case("C", ("s1", 0, 10, [("Airway", 50)]), ("s2", 10, 20, [("Airway", 50)]))
+IN_EITHER = [response(segment, "Airway") for segment in LISTED]
+
+
+@pytest.mark.parametrize(
+    ("rows", "lead"),
+    [
+        ("C,s1 C,s2", 40.0), ("C,s2 C,s1", 30.0), ("C,s2 D,x C,s1", 30.0), ("C,s2", 40.0), ("C,s2 D,s1", 40.0),
+        ("C,s2 C,s1 C,s2", 30.0), ("C,s1 C,s2 C,s1", 40.0),
+    ],
+)  # fmt: skip
+def test_the_inventory_gives_the_order(tmp_path: Path, rows: str, lead: float) -> None:
+    """Airway@50 is right in s1 and s2: 50 − 10 = 40 if s1 is the earlier one, 50 − 20 = 30 if s2 is.
+
+    The inventory decides if it lists all segments of the case.
+    """
+    inventory = tmp_path / "inventory.csv"
+    inventory.write_text("case_id,segment_id\n" + "".join(f"{row}\n" for row in rows.split()))
+    files = [write(tmp_path, "triage/ground-truth", LISTED), write(tmp_path, "triage/response", IN_EITHER)]
+    for given in (files, files[::-1]):
+        found = medcontract.score(*given, inventory)
+        assert found.result is not None
+        assert found.result["metrics"][0]["prediction_lead_time"] == lead
+        assert found.result["metrics"][0]["correct_predictions"] == [{"lsi_group": "Airway", "lead_time": lead}]
+
+
+def test_only_the_organizers_inventory(tmp_path: Path) -> None:
+    """One in the submission's folder never gives the order; one beside the truth does, in rankings, too."""
+    truth, sent = tmp_path / "truth", tmp_path / "sent"
+    for folder in (truth, sent):
+        folder.mkdir()
+    write(truth, "triage/ground-truth", LISTED)
+    write(sent, "triage/response", IN_EITHER)
+    rows = "case_id,segment_id\nC,s2\nC,s1\n"
+
+    def lead_times() -> tuple[float, float]:
+        scored = medcontract.score(truth, sent)
+        medcontract.leaderboard(truth, sent, reports=tmp_path / "reports")
+        assert scored.result is not None
+        (one,) = scored.result["metrics"]
+        (other,) = json.loads((tmp_path / "reports" / "sent.json").read_text())["result"]["metrics"]
+        return one["prediction_lead_time"], other["prediction_lead_time"]
+
+    (sent / "inventory.csv").write_text(rows)
+    assert lead_times() == (40.0, 40.0)
+    ignored = "inventory.csv (triage/inventory) is ignored: only the organizer's file counts"
+    assert ignored in medcontract.score(truth, sent).warnings
+    (truth / "inventory.csv").write_text(rows)
+    assert lead_times() == (30.0, 30.0)
+    (sent / "inventory.csv").unlink()
+    assert lead_times() == (30.0, 30.0)
+
+
+def test_an_instance_that_is_listed_twice_in_a_segment(tmp_path: Path) -> None:
+    """The same group, description and time: one instance. As doubles, 2^53 and 2^53 + 1 are the same."""
+    truth = case("C", ("s1", 0, 10, [("Airway", 50), ("Airway", 50), ("Blood", 2**53), ("Blood", 2**53 + 1)]))
     only = triage_case(tmp_path, truth, [response(truth[0], "Airway", "Blood")])
     assert [one["lsi_group"] for one in only["correct_predictions"]] == ["Airway", "Blood"]
     assert only["correct_predictions"][1]["lead_time"] == float(2**53 - 10)

@@ -43,7 +43,9 @@ from medcontract.scoring.extraction.figures import (
     is_processed,
     not_compared,
     remarks,
+    unparsed,
 )
+from medcontract.scoring.extraction.remote_backends import remote_words_sha256
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
@@ -53,7 +55,7 @@ from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Ro
 
 PROTOCOL = Protocol(
     id="extraction",
-    version=2,
+    version=3,
     changes=(
         Change(1, "first version"),
         Change(
@@ -61,6 +63,11 @@ PROTOCOL = Protocol(
             "(T.S.H. and TSH), and names are paired by them in a second pass; reliability runs are sorted by start "
             "time also if none has an offset, and a date is its midnight; a Greek capital mu before a Latin letter is "
             "a micro sign",
+        ),
+        Change(
+            3, "fields of predicted items may be absent or null, which means the empty text; items of a name that "
+            "occurs several times are paired for the most correct fields, so that another order loses nothing; "
+            "offline runs with a remote or hosted backend do not count; only identical proofs are counted once",
         ),
     ),
     parameters=(
@@ -93,6 +100,10 @@ PROTOCOL = Protocol(
         ),
         *parameters(
             "SCORING.md, Fuzzy names", fuzzy_threshold=("90", "minimum token_sort_ratio of a fuzzy pair", {"high": 100})
+        ),
+        Parameter(
+            name="remote_backends", value=remote_words_sha256(), about="SHA-256 of the words for remote backends",
+            source="built-in list", fixed=True,
         ),
         Parameter(
             name="look_alikes", value=None, about="SHA-256 of the list of look-alike drugs, for fuzzy names",
@@ -196,7 +207,7 @@ class ExtractionScorer(Scorer):
 
     def notes(self, tally: Tally) -> Notes:
         documents, files = _documents(tally), tally.context
-        warnings = (*not_compared(documents), *(message for _, message in files.warnings()))
+        warnings = (*unparsed(documents), *not_compared(documents), *(message for _, message in files.warnings()))
         return Notes(warnings=warnings, remarks=tuple(remarks(documents)))
 
     def figures(self, tally: Tally) -> Finished:

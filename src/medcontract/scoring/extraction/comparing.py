@@ -85,8 +85,8 @@ class Comparer:
             if item == found:
                 continue
             if item[NAME] != found[NAME] and not are_equal(item[NAME], found[NAME]):
-                later = map(_name, items[number + 1 :])
-                names = None if has_other_name else self._names.pair_one(item[NAME], found[NAME], later)
+                others = map(_name, items[:number] + items[number + 1 :])
+                names = None if has_other_name else self._names.pair_one(item[NAME], found[NAME], others)
                 if names is None:
                     return None
                 has_other_name = True
@@ -106,8 +106,13 @@ class Comparer:
         return self._marks[mark]
 
     def _pair(self, items: Items, predicted: Items) -> DocMark:
-        """The mark of a document whose names are not the same, or not in the same order."""
-        names = self._names.pair(tuple(map(_name, items)), tuple(map(_name, predicted)))
+        """The mark of a document whose names are not the same, not in the same order, or repeated."""
+
+        def in_common(place: int, other: int) -> int:
+            report = self._pairs[items[place], predicted[other]]
+            return self.kind.counted(items[place]) - (len(report.misses) if report else 0)
+
+        names = self._names.pair(tuple(map(_name, items)), tuple(map(_name, predicted)), in_common)
         pairs = names.pairs
         reports: list[tuple[int, ItemReport]] = []
         wrong = 0
@@ -123,7 +128,9 @@ class Comparer:
         fields = self._fields(items, pairs)
         succeeded = matched > 0 or any(item[NAME].strip(BLANKS) for item in predicted)
         counts = len(items), matched, fields - wrong, fields
-        mark = DocMark(*counts, succeeded, len(predicted), tuple(reports), "compared", names.not_compared)
+        mark = DocMark(
+            *counts, succeeded, len(predicted), tuple(reports), "compared", names.not_compared, names.in_order
+        )
         return self._marks[mark]
 
     def _fields(self, items: Items, pairs: Sequence[int | None]) -> int:

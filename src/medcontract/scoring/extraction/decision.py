@@ -7,16 +7,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from medcontract.scoring.extraction.documents import LAB, PRESCRIPTION, failed
-from medcontract.scoring.extraction.remote_backends import is_remote
+from medcontract.scoring.extraction.remote_backends import remote_words_in
+from medcontract.scoring.processing_gate import shown_id
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded
 
 RELIABILITY_RUNS = 5
+_PROOF = attrgetter("doc_id", "kind", "evidence", "interpretation")
+_NO_EVIDENCE = "no file of extraction/evidence was given"
+_MOST_NAMED = 5
 _READY = ("labeled", "reviewed")
 
 
@@ -53,7 +58,8 @@ class AuxiliaryFiles(Struct, kw_only=True):
     runs: list[Run] | None
     offline_backends: tuple[str, ...] | None
     """The backend of each offline run."""
-    proofs: frozenset[tuple[str, str]] | None
+    proofs: frozenset[tuple[str, ...]] | None
+    """The content of each proof, so that identical ones count once; its document comes first."""
     manifest: list[ManifestEntry] | None
 
     @classmethod
@@ -62,19 +68,24 @@ class AuxiliaryFiles(Struct, kw_only=True):
         return cls(
             runs=files.get("extraction/runs"),
             offline_backends=None if evidence is None else tuple(run.backend for run in evidence.offline_runs),
-            proofs=None if evidence is None else frozenset((proof.doc_id, proof.kind) for proof in evidence.proofs),
+            proofs=None if evidence is None else frozenset(map(_PROOF, evidence.proofs)),
             manifest=files.get("extraction/manifest"),
         )
 
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """Manifest rows that are not ready, and offline runs that were probably not offline: (contract, message)."""
+        """Manifest rows that are not ready, and offline runs that do not count: (contract, message)."""
         for message in _not_ready(self.manifest or ()):
             yield "extraction/manifest", message
-        remote = sum(map(is_remote, self.offline_backends or ()))
+        remote = self.remote_backends
         if remote:
-            runs = "1 offline run names" if remote == 1 else f"{remote:,} offline runs name"
-            message = f"{runs} a remote or hosted backend: check that nothing was sent over the network"
-            yield "extraction/evidence", message
+            runs = "1 offline run names" if len(remote) == 1 else f"{len(remote):,} offline runs name"
+            message = f"{runs} a remote or hosted backend, and so do not count"
+            yield "extraction/evidence", message.replace("do not", "does not") if len(remote) == 1 else message
+
+    @property
+    def remote_backends(self) -> list[str]:
+        """The backends of the offline runs that do not count."""
+        return [backend for backend in self.offline_backends or () if remote_words_in(backend)]
 
 
 def _not_ready(manifest: Sequence[ManifestEntry]) -> Iterator[str]:
@@ -128,17 +139,15 @@ def gates(
     pipeline: Fraction | None,
     protocol: Protocol,
 ) -> list[Gate]:
-    offline = None if files.offline_backends is None else Fraction(len(files.offline_backends))
-    no_evidence = "no file of extraction/evidence was given"
     return [
         _at_least("prescription_accuracy", prescriptions, protocol, "%", "no labels of prescriptions were given"),
         _at_least("lab_accuracy", labs, protocol, "%", "no labels of laboratory reports were given"),
         _at_least("pipeline_success_rate", pipeline, protocol, "%", "there are no runs and no documents"),
         _reliability(files.runs, protocol),
-        _at_least("offline_evidence", offline, protocol, "offline runs", no_evidence),
+        _offline(files, protocol),
         _at_least(
             "standout_proofs", _proofs(files), protocol, "proofs",
-            no_evidence if files.proofs is None else "no manifest was given",
+            _NO_EVIDENCE if files.proofs is None else "no manifest was given",
         ),
     ]  # fmt: skip
 
@@ -162,12 +171,26 @@ def distinguishable(measured: Fraction, goal: Fraction) -> str:
     return f"{side}{shown:.7g}"
 
 
+def _offline(files: AuxiliaryFiles, protocol: Protocol) -> Gate:
+    """The offline runs, without those whose backend is a remote or hosted one."""
+    runs, remote = files.offline_backends, files.remote_backends
+    counted = None if runs is None else Fraction(len(runs) - len(remote))
+    gate = _at_least("offline_evidence", counted, protocol, "offline runs", _NO_EVIDENCE)
+    if not remote:
+        return gate
+    shown = {name: shown_id(name) for name in remote}
+    shown = {name: f"… {' '.join(remote_words_in(name))}" if text == "…" else text for name, text in shown.items()}
+    names = list(dict.fromkeys(shown.values()))
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return gate._replace(reason=f"{gate.reason}; not counted, remote or hosted: {', '.join(names[:_MOST_NAMED])}{more}")
+
+
 def _proofs(files: AuxiliaryFiles) -> Fraction | None:
-    """One for each document and kind of proof, if the document is in the manifest."""
+    """The different proofs about documents of the manifest."""
     if files.proofs is None or files.manifest is None:
         return None
     known = {row.doc_id for row in files.manifest}
-    return Fraction(sum(doc_id in known for doc_id, _ in files.proofs))
+    return Fraction(sum(doc_id in known for doc_id, *_ in files.proofs))
 
 
 def _reliability(runs: Sequence[Run] | None, protocol: Protocol) -> Gate:

@@ -58,8 +58,9 @@ Items = tuple[Item, ...]
 Label = tuple[Items, int]
 """The labels of a document: its items, and the number of fields that count.
 
-That is 0 if the normalized name of an item is empty, so that it is never paired. Equal items of many labels are one
-object, and a label is a plain tuple: both make many labels quick to send to another process.
+That is 0 if the normalized name of an item is empty, so that it is never paired, or repeated, so that it may be paired
+with several. Equal items of many labels are one object, and a label is a plain tuple: both make many labels quick to
+send to another process.
 """
 
 
@@ -77,8 +78,6 @@ class ItemReaders(dict[type[Any], Callable[[Any], Item]]):
 
 
 _MOST_KNOWN = 1 << 16
-_UNPAIRED = -1
-"""Takes the place of the number of fields of an item that is never paired."""
 
 
 class _KnownItems(dict[Item, Item]):
@@ -88,46 +87,41 @@ class _KnownItems(dict[Item, Item]):
         super().__init__()
         self._kind = kind
         self.unusual: dict[Item, int] = {}
-        """The number of fields that count, for items of which not all do, or whose name is empty."""
+        """The number of fields that count, for items of which not all do."""
 
     def __missing__(self, item: Item) -> Item:
         interned = tuple(map(intern, item))
-        counted = self._kind.counted(item) if normalize(item[NAME]) else _UNPAIRED
+        counted = self._kind.counted(item)
         if counted < len(self._kind.fields):
             self.unusual[interned] = counted
         self[interned] = interned
         return interned
 
     def fields(self, items: Items) -> int:
-        """The number of fields that count; 0 if an item is never paired."""
+        """The number of fields that count; 0 if an item is never paired, or a name is repeated."""
+        names = {normalize(item[NAME]) for item in items}
+        if len(names) < len(items) or "" in names:
+            return 0
         full = len(self._kind.fields)
         if self.unusual.keys().isdisjoint(items):
             return full * len(items)
-        counted = [self.unusual.get(item, full) for item in items]
-        return 0 if _UNPAIRED in counted else sum(counted)
+        return sum([self.unusual.get(item, full) for item in items])
 
 
 def label_reader(kind: Kind) -> Callable[[Any], Label]:
     """A function that returns the label in a record."""
     readers = ItemReaders(kind)
     records_of = attrgetter(kind.labeled)
-    full = len(kind.fields)
-
-    def nothing_known() -> tuple[_KnownItems, Callable[[Item], Item], dict[Item, int]]:
-        """Its attributes are also read only once: for each label it would take long."""
-        known = _KnownItems(kind)
-        return known, known.__getitem__, known.unusual
-
-    current = nothing_known()
+    current = _KnownItems(kind)
 
     def label_of(record: Any) -> Label:
         nonlocal current
-        known, find, unusual = current
+        known = current
         if len(known) >= _MOST_KNOWN:  # a new one: another thread may still use this one
-            known, find, unusual = current = nothing_known()
+            known = current = _KnownItems(kind)
         records = records_of(record)
-        items = tuple(map(find, map(readers[type(records[0])], records))) if records else ()
-        return items, known.fields(items) if unusual else full * len(items)
+        items = tuple(map(known.__getitem__, map(readers[type(records[0])], records))) if records else ()
+        return items, known.fields(items)
 
     return label_of
 
@@ -165,6 +159,8 @@ class DocMark(Struct, frozen=True, gc=False):
     """Failed: it was not parsed, or ended in an exception. It may also have no valid record."""
     not_compared: bool = False
     """Fuzzy pairing was requested, but there were too many names to compare."""
+    in_order: bool = False
+    """A name occurred so often that its items were paired in order of appearance."""
 
 
 @lru_cache(maxsize=1 << 10)

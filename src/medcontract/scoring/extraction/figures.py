@@ -70,6 +70,8 @@ def is_processed(mark: DocMark) -> bool:
     return mark.state != "no record"
 
 
+_FEW_UNPARSED = Fraction(5, 100)
+"""A larger share of documents without a parsed result gives a warning."""
 _MANY_EXTRA = 2
 """More predicted items than this many times the labeled ones give a warning."""
 
@@ -109,11 +111,24 @@ def _extra_items(documents: Sequence[Documents]) -> Iterator[Remark]:
         )  # fmt: skip
 
 
+def unparsed(documents: Sequence[Documents]) -> Iterator[str]:
+    """The number of documents that were not parsed, or ended with an exception, if it is large."""
+    failed = sum(each.count(lambda mark: mark.state == "failed") for each in documents)
+    labeled = sum(len(each.ids) for each in documents)
+    if failed > _FEW_UNPARSED * labeled:
+        of = plural(labeled, "labeled document")
+        yield f"{failed:,} of {of} were not parsed or have an 'exception': more than 5 %"
+
+
 def not_compared(documents: Sequence[Documents]) -> Iterator[str]:
     count = sum(each.count(lambda mark: mark.not_compared) for each in documents)
     if count:
         where = "1 document has" if count == 1 else f"{count:,} documents have"
         yield f"{where} too many names to compare: only equal names were paired there"
+    count = sum(each.count(lambda mark: mark.in_order) for each in documents)
+    if count:
+        where = "1 document has" if count == 1 else f"{count:,} documents have"
+        yield f"{where} too many items of one name: they were paired in order of appearance there"
 
 
 class _Counts(NamedTuple):

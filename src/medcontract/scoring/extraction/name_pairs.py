@@ -7,7 +7,15 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
+from medcontract.normalizers.names import (
+    InCommon,
+    near_misses,
+    pair_exact,
+    pair_fuzzy,
+    pair_rest,
+    too_many_of_one_name,
+    too_many_to_compare,
+)
 from medcontract.normalizers.text import normalize, tight
 
 _MOST_KNOWN = 1 << 14
@@ -40,6 +48,8 @@ class NamePairs(NamedTuple):
     """The most similar prediction of labeled items that are not paired, and its score."""
     not_compared: bool
     """Fuzzy pairing was requested, but there were too many names to compare."""
+    in_order: bool = False
+    """A name occurred so often that its items were paired in order of appearance."""
 
 
 class NamePairer:
@@ -49,27 +59,35 @@ class NamePairer:
         """`fuzzy` is the threshold of fuzzy pairing; None if only equal names are paired."""
         self._rest = _KnownRest(fuzzy)
 
-    def pair(self, labeled: Names, predicted: Names) -> NamePairs:
-        pairs = pair_exact(list(map(normalize, labeled)), list(map(normalize, predicted)))
+    def pair(self, labeled: Names, predicted: Names, in_common: InCommon) -> NamePairs:
+        """Pairs all names. Of items of one name, those that have the most in common are paired."""
+        names, others = list(map(normalize, labeled)), list(map(normalize, predicted))
+        pairs = pair_exact(names, others, in_common)
+        in_order = too_many_of_one_name(names, others)
         wanted = [place for place, pair in enumerate(pairs) if pair is None]
         if not wanted or len(predicted) == len(pairs) - len(wanted):
-            return NamePairs(pairs, _NO_NAMES, False)
+            return NamePairs(pairs, _NO_NAMES, False, in_order)
         taken = set(pairs)
         free = [place for place in range(len(predicted)) if place not in taken]
-        rest = self._rest[tuple(map(labeled.__getitem__, wanted)), tuple(map(predicted.__getitem__, free))]
+        key = tuple(map(labeled.__getitem__, wanted)), tuple(map(predicted.__getitem__, free))
+        if all(len(set(map(tight, side))) == len(side) for side in key):
+            rest = self._rest[key]
+        else:
+            rest = self._rest.pair(*key, lambda place, other: in_common(wanted[place], free[other]))
         for place, pair in zip(wanted, rest.pairs, strict=True):
             if pair is not None:
                 pairs[place] = free[pair]
-        return NamePairs(pairs, {wanted[place]: found for place, found in rest.nearest.items()}, rest.not_compared)
+        nearest = {wanted[place]: found for place, found in rest.nearest.items()}
+        return NamePairs(pairs, nearest, rest.not_compared, in_order or rest.in_order)
 
-    def pair_one(self, labeled: str, predicted: str, later: Iterable[str]) -> NamePairs | None:
+    def pair_one(self, labeled: str, predicted: str, others: Iterable[str]) -> NamePairs | None:
         """Like `pair`, for the only names in a document that are not equal; all others are equal, in the same order.
 
-        `later` are the labeled names after this one. None if one of them is equal to one of the two: names that are
-        repeated are paired in order of appearance, so that other pairs may be different ones, too.
+        `others` are the other labeled names, which are all different. None if one of them is equal to the predicted
+        one, which may then belong to that.
         """
-        names = normalize(labeled), normalize(predicted)
-        if any(normalize(name) in names for name in later):
+        name = normalize(predicted)
+        if any(normalize(other) == name for other in others):
             return None
         return self._rest[(labeled,), (predicted,)]
 
@@ -90,16 +108,17 @@ class _KnownRest(dict[tuple[Names, Names], NamePairs]):
         self._fuzzy = fuzzy
 
     def __missing__(self, key: tuple[Names, Names]) -> NamePairs:
-        found = self._pair(*key)
+        found = self.pair(*key)
         if is_short(chain.from_iterable(key)):
             remember(self, key, found)
         return found
 
-    def _pair(self, labeled: Names, predicted: Names) -> NamePairs:
+    def pair(self, labeled: Names, predicted: Names, in_common: InCommon | None = None) -> NamePairs:
         names, others = list(map(normalize, labeled)), list(map(normalize, predicted))
-        pairs = equal_pairs = pair_rest(list(map(tight, labeled)), list(map(tight, predicted)), [None] * len(labeled))
+        tight_names, tight_others = list(map(tight, labeled)), list(map(tight, predicted))
+        pairs = equal_pairs = pair_rest(tight_names, tight_others, [None] * len(labeled), in_common)
         if self._fuzzy is not None:
             pairs = pair_fuzzy(names, others, self._fuzzy, equal_pairs)
         nearest = {i: (predicted[j], score) for i, j, score in near_misses(names, others, pairs)}
         not_compared = self._fuzzy is not None and too_many_to_compare(names, others, equal_pairs)
-        return NamePairs(pairs, nearest, not_compared)
+        return NamePairs(pairs, nearest, not_compared, too_many_of_one_name(tight_names, tight_others))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 WORDS = Path(__file__).parent / "data" / "remote_backends.json"
@@ -18,6 +19,19 @@ def remote_words() -> frozenset[str]:
     return frozenset(word for words in groups.values() for word in words)
 
 
-def is_remote(backend: str) -> bool:
-    """Whether a backend contains one of the words, as a whole word of letters and digits, in any case."""
-    return not remote_words().isdisjoint(_WORD.findall(backend.lower()))
+def remote_words_sha256() -> str:
+    """The hash of the sorted words, one per line."""
+    return sha256("\n".join(sorted(remote_words())).encode()).hexdigest()
+
+
+def remote_words_in(backend: str) -> list[str]:
+    """The words in the name of a backend, as whole words of letters and digits, in any case.
+
+    Other characters only separate words: `hf_inference` is also `HF Inference`.
+    """
+    text = _spaced(backend)
+    return sorted(word for word in remote_words() if _spaced(word) in text)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.lower()))} "
