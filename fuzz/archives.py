@@ -17,7 +17,7 @@ from tests.scoring_files import guess
 
 from fuzz.calling import Trial, call
 from fuzz.material import edited
-from medcontract.reading.archive_members import is_hidden, safe_name
+from medcontract.reading.archive_formats import is_hidden, safe_name
 from medcontract.reading.archives import list_archive
 
 _ROWS = b"image_id,label\nI-1,MEL\n"

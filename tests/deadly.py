@@ -16,12 +16,12 @@ def read_blocks(stream: BinaryIO, *arguments: Any) -> Iterator[Any]:
     yield from parquet._read_blocks(stream, *arguments)
 
 
-def decode(stream: BinaryIO) -> Iterator[Any]:
-    """Decode a JPEG, but crash if it contains a certain word."""
-    from medcontract.images import jpeg
+def examine(stream: BinaryIO) -> Iterator[Any]:
+    """Decode an image, but crash if it contains a certain word."""
+    from medcontract.images import check
 
     _crash(stream)
-    yield from jpeg._decode(stream)
+    yield from check.examine(stream)
 
 
 def _crash(stream: BinaryIO) -> None:
@@ -40,10 +40,10 @@ def main() -> int:
     from tests import deadly
 
     from medcontract.cli.main import main
-    from medcontract.images import jpeg
+    from medcontract.images import check
     from medcontract.reading import parquet
 
-    vars(parquet)["_read_blocks"], vars(jpeg)["_decode"] = deadly.read_blocks, deadly.decode
+    vars(parquet)["_read_blocks"], vars(check)["examine"] = deadly.read_blocks, deadly.examine
     return main(sys.argv[1:])
 
 

@@ -872,7 +872,7 @@ def check_challenge(
 ) -> Validation:
     """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
     from medcontract.challenges.loading import check_file
-    from medcontract.reading.archive_paths import open_source
+    from medcontract.reading.archives import open_source
     from medcontract.reading.source import Source
     from medcontract.results.validation import Validation
     from medcontract.validation.problem_collector import ProblemCollector
@@ -897,7 +897,7 @@ def new_challenge(
     from pathlib import Path
 
     from medcontract.challenges.new.create import challenge_files, write_files
-    from medcontract.reading.archive_paths import open_source
+    from medcontract.reading.archives import open_source
 
     require_local(folder, "cannot write", "write to a local folder, and copy it")
     arguments.require_strings([] if challenge_id is None else [challenge_id])
@@ -1016,7 +1016,7 @@ def contract_ids() -> tuple[str, ...]:
 def path_of(name: str) -> str:
     """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
     from medcontract.evaluation.files import split
-    from medcontract.reading.archive_paths import split_member
+    from medcontract.reading.archives import split_member
 
     path, _ = split(name)
     member = split_member(path)

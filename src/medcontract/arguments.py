@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from medcontract.evaluation.files import GivenFiles
     from medcontract.evaluation.settings import Settings
     from medcontract.parallel.pool import Pool
-    from medcontract.reading.exclude import Exclude
+    from medcontract.reading.folders import Exclude
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
     from medcontract.results.reference import Protocol
@@ -77,7 +77,7 @@ def exclusion(patterns: str | Iterable[str]) -> Exclude | None:
         return None
     import re
 
-    from medcontract.reading.exclude import Exclude
+    from medcontract.reading.folders import Exclude
 
     try:
         return Exclude(patterns)
@@ -190,7 +190,7 @@ def given(
 
 
 def source(path: str | Source, limits: Limits | None) -> Source:
-    from medcontract.reading.archive_paths import open_source
+    from medcontract.reading.archives import open_source
     from medcontract.reading.source import Source
 
     return path if isinstance(path, Source) else open_source(path, limits)

@@ -11,7 +11,7 @@ from medcontract.challenges.definition import Definition
 from medcontract.contracts.registry import Scope
 from medcontract.errors import CallError, InvalidData
 from medcontract.problems import Finding
-from medcontract.reading.archive_paths import open_source
+from medcontract.reading.archives import open_source
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.problem_collector import ProblemCollector

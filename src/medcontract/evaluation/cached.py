@@ -24,7 +24,7 @@ from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
 from medcontract.parallel.versions import result_versions
-from medcontract.reading.archive_paths import open_source, split_member
+from medcontract.reading.archives import open_source, split_member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source, Unreadable, file_state
 from medcontract.results.validation import FileReport

@@ -18,8 +18,8 @@ from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import is_truth_or_submission, of_columns, other_role
 from medcontract.errors import CallError, NotRecognized
 from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
-from medcontract.reading.archive_paths import is_archive, open_source
-from medcontract.reading.exclude import Exclude
+from medcontract.reading.archives import is_archive, open_source
+from medcontract.reading.folders import Exclude
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.validation.dispatch import Identified, identify, validator_for

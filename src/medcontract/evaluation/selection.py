@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError
 from medcontract.problems import plural
-from medcontract.reading.archive_paths import SEPARATOR
+from medcontract.reading.archives import SEPARATOR
 from medcontract.results.base import printable
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport

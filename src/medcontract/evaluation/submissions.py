@@ -15,11 +15,9 @@ from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError
 from medcontract.evaluation.files import Expanded, GivenFile, expand, list_path, no_data_files, path_of
 from medcontract.evaluation.selection import SkippedFile, skipped
-from medcontract.reading.archive_paths import is_archive, open_source, split_member, without_ending
-from medcontract.reading.exclude import Exclude
-from medcontract.reading.folders import why_refused, why_unreadable
+from medcontract.reading.archives import is_archive, open_source, split_member, without_ending
+from medcontract.reading.folders import Exclude, missing_file_hint, why_refused, why_unreadable
 from medcontract.reading.limits import Limits
-from medcontract.reading.missing_files import missing_file_hint
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import Identified, identify
 from medcontract.validation.parts import base_name

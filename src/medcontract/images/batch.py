@@ -10,8 +10,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from medcontract.errors import CallError
-from medcontract.images.errors import ImageProblem
-from medcontract.images.image import check_image, require_pillow
+from medcontract.images.check import ImageProblem, check_image, require_pillow
 from medcontract.parallel.cpus import allowed
 from medcontract.parallel.pool import PoolFailed, ProcessPool, WorkerDied
 from medcontract.problems import Finding, Ref, shorten

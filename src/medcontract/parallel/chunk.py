@@ -10,7 +10,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.rules import Accumulator, UniqueIndex, stable_hash
 from medcontract.errors import CallError, FileChanged
-from medcontract.reading.archive_paths import open_source
+from medcontract.reading.archives import open_source
 from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits

@@ -1,6 +1,7 @@
-"""Archives (.zip, .tar, .tar.gz, .tgz) as folders of data files.
+"""Archives (.zip, .tar, .tar.gz, .tgz) as folders of data files, such as `submission.zip!/predictions.csv`.
 
-Their files are decompressed while they are read: nothing is written to a disk.
+Nothing is extracted under a name: files are decompressed while they are read, a `.tar.gz` once, to memory or to a
+temporary file without a name. What reads archives is imported only if there is one.
 """
 
 from __future__ import annotations
@@ -11,34 +12,70 @@ import os
 import stat
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from medcontract.addresses import Address
+from medcontract.addresses import Address, as_address
 from medcontract.containers import BY_ENDING
 from medcontract.problems import Finding, shorten
-from medcontract.reading import tar_archive, zip_archive
-from medcontract.reading.archive_members import Member, visible
-from medcontract.reading.archive_paths import SEPARATOR, member_path
-from medcontract.reading.exclude import Exclude
-from medcontract.reading.folders import Entry, Listing, has_ending
-from medcontract.reading.gunzip import MAGIC, Unreadable, size_text, too_compressed
 from medcontract.reading.limits import MAX_RATIO, Limits, most_unpacked
-from medcontract.reading.random_access import IndexedGunzip, Inflate, Segments, Window
-from medcontract.reading.source import Source, Watched, open_file, unreadable
+from medcontract.reading.source import Source, Watched, check_path, open_file, state_of, unreadable
+from medcontract.reading.streams import GZIP, Copy, Gunzip, Unreadable, too_compressed, too_large
 
-_KEPT = 4
-"""Archives whose directories and states of decompression are kept."""
+if TYPE_CHECKING:
+    from medcontract.reading.archive_formats import Member
+    from medcontract.reading.folders import Exclude, Listing
 
-Identity = tuple[object, ...]
+ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
+SEPARATOR = "!/"
+_KEPT = 2
+"""Archives whose directories are kept, with the copy of a .tar.gz: those of a truth and of a submission."""
+
+
+def is_archive(path: str) -> bool:
+    """Check whether a path is named like an archive. Whether it is one is found when it is read."""
+    return path.lower().endswith(ENDINGS) and not os.path.isdir(path)
+
+
+def split_member(path: str) -> tuple[str, str] | None:
+    """Return the path of an archive and that of a file in it; None if it is not the path of a file in an archive."""
+    if isinstance(path, Address):
+        return path.split_member()
+    at = path.find(SEPARATOR)
+    while at >= 0:
+        if is_archive(path[:at]):
+            return None if os.path.lexists(path) else (path[:at], path[at + len(SEPARATOR) :])
+        at = path.find(SEPARATOR, at + 1)
+    return None
+
+
+def member_path(archive: str, name: str) -> str:
+    """Return the path or address of a file in an archive."""
+    return archive.member(name) if isinstance(archive, Address) else f"{archive}{SEPARATOR}{name}"
+
+
+def without_ending(name: str) -> str:
+    """Return the name of an archive without its extension."""
+    found = [ending for ending in ENDINGS if name.lower().endswith(ending)]
+    return name[: -max(map(len, found))] if found else name
+
+
+def open_source(path: str | os.PathLike[str], limits: Limits | None = None) -> Source:
+    """Return the source of a path or an address: a file, or a file in an archive."""
+    path = as_address(os.fspath(path))
+    if member := split_member(path):
+        return ArchivedFile(*member, limits)
+    return (WholeArchive if is_archive(path) else Source)(path, limits=limits)
 
 
 def list_archive(
     path: str, endings: Collection[str], limits: Limits | None = None, exclude: Exclude | None = None
 ) -> Listing | None:
-    """The data files in an archive, and its other files; None if it cannot be read, which `open_source` explains."""
+    """List the data files in an archive, and others; None if it cannot be read, which `open_source` explains."""
+    from medcontract.reading.folders import Entry, Listing, has_ending
+
     try:
         archive = _open_archive(path, limits or Limits())
-    except (Unreadable, OSError, ValueError):
+    except (Unreadable, OSError):
         return None
     found = Listing([], [])
     for name in sorted(archive.members):
@@ -53,10 +90,10 @@ def list_archive(
 
 
 def member_size(archive: str, name: str, limits: Limits) -> int | None:
-    """The size of any file in an archive; None if there is no such file or it cannot be read."""
+    """Return the size of any file in an archive; None if there is no such file or it cannot be read."""
     try:
         member = _open_archive(archive, limits).members.get(name)
-    except (Unreadable, OSError, ValueError):
+    except (Unreadable, OSError):
         return None
     return None if member is None or member.refused else member.size
 
@@ -69,14 +106,14 @@ class ArchivedFile(Source):
     def __init__(self, archive: str, member: str, limits: Limits | None = None) -> None:
         super().__init__(archive, str(member_path(archive, member)), limits)
         self._member = member
+        self._copy: Copy | None = None
+        """All its bytes, if they are not read in order."""
 
     def prepare(self) -> None:
         try:
             member = _open_archive(self._path, self.limits).members.get(self._member)
         except OSError as error:
             raise unreadable(error) from None
-        except ValueError:  # a NUL byte in the path
-            raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True) from None
         if member is None:
             raise Unreadable(Finding("MC001", "no such file in the archive", "check the name"), wrong_call=True)
         if member.refused:
@@ -101,10 +138,14 @@ class ArchivedFile(Source):
         with self.reading():
             archive = _open_archive(self._path, self.limits)
             member = archive.members.get(self._member)
-            self._most = archive.most_unpacked(member) if member else None
             if member is None or (self._before and archive.identity != self._before):
                 raise self.changed()
-            return io.BufferedReader(Watched(archive.open(member), self))
+            self._most = archive.most_unpacked(member)
+            if self.is_binary and self._copy is None:
+                with io.BufferedReader(archive.open(member)) as stream:
+                    self._copy = Copy(stream, self.limits.unpacked)
+            raw = archive.open(member) if self._copy is None else self._copy.open()
+            return io.BufferedReader(Watched(raw, self))
 
 
 class WholeArchive(Source):
@@ -115,8 +156,6 @@ class WholeArchive(Source):
             archive = _open_archive(self._path, self.limits)
         except OSError as error:
             raise unreadable(error) from None
-        except ValueError:  # a NUL byte in the path
-            raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True) from None
         example = next(iter(sorted(archive.members)), "predictions.csv")
         raise Unreadable(
             Finding("MC002", "this is an archive, not a file",
@@ -125,109 +164,83 @@ class WholeArchive(Source):
         )  # fmt: skip
 
 
-class Archive:
+class _Archive:
     """The files of an archive. Each can be opened repeatedly."""
 
-    def __init__(self, path: str, identity: Identity, limit: int) -> None:
+    def __init__(self, path: str, identity: tuple[object, ...], limit: int) -> None:
+        from medcontract.reading import archive_formats
+        from medcontract.reading.folders import has_ending
+
+        self._formats = archive_formats
         self._path = path
         self.identity = identity
-        self._limit = limit
-        self._states: dict[str, list[Any]] = {}
-        """The states of decompression, by file; that of a gzipped archive has no name."""
-        self._segments: dict[int, bytes] = {}
-        """Decompressed parts of a gzipped archive that were read last."""
+        self._copy: Copy | None = None
+        """What a gzipped archive decompresses to: its files are small parts of it, which are read in any order."""
         with self._open() as file:
-            self._is_zip = path.lower().endswith(".zip")
-            self._is_gzipped = not self._is_zip and file.read(len(MAGIC)) == MAGIC
             size = file.seek(0, os.SEEK_END)
-            members = zip_archive.read_directory(file, size) if self._is_zip else self._read_tar(file, size)
-        self.members = visible(members)
-        self._most = most_unpacked(size)
+            self._most = most_unpacked(size)
+            file.seek(0)
+            if path.lower().endswith(".zip"):
+                members = archive_formats.read_zip(file, size)
+            elif file.peek(len(GZIP)).startswith(GZIP):
+                self._copy = Copy(io.BufferedReader(Gunzip(file, limit, self._most)), limit)
+                members = archive_formats.read_tar(self._copy.open())
+            else:
+                members = archive_formats.read_tar(file)
+        self.members = archive_formats.visible(members)
         self._data_size = sum(member.size for name, member in self.members.items() if has_ending(name, BY_ENDING))
-
-    def check_size(self) -> None:
-        """Raise `Unreadable` if the data files are larger than the limit, or than the archive allows, all together."""
         if self._data_size > self._most:
             raise too_compressed("the archive")
-        if self._data_size > self._limit:
-            raise Unreadable(Finding(
-                "MC027", f"the archive decompresses to more than {size_text(self._limit)}",
-                "if this is expected, raise the limit with --max-unpacked",
-            ))  # fmt: skip
+        if self._data_size > limit:
+            raise too_large(limit)
 
     def most_unpacked(self, member: Member) -> int:
-        """The share of a file in what the archive may decompress to: it may be one of thousands, and gzipped again."""
-        return max(self._most * member.size // max(self._data_size, 1), MAX_RATIO * member.packed_size)
+        """Return the share of a file in what the archive may decompress to: it may be gzipped again."""
+        packed_size = member.zipped.compress_size if member.zipped else 0
+        return max(self._most * member.size // max(self._data_size, 1), MAX_RATIO * packed_size)
 
     def open(self, member: Member) -> io.RawIOBase:
-        file = self._open()
-        if self._is_gzipped:
-            return Segments(self._gunzip(file), member.start, member.size, self._segments)
-        if not self._is_zip or member.method == zip_archive.STORED:
-            return Window(file, member.start, member.size, member.crc)
-        states = self._states.setdefault(member.name, [])
-        most = self.most_unpacked(member)
-        return Inflate(file, member.start, member.packed_size, member.size, member.crc or 0, states, most)
+        if self._copy is not None:
+            return self._formats.TarMember(self._copy.open(), member)
+        if member.zipped is None:
+            return self._formats.TarMember(self._open(), member)
+        return self._formats.ZipMember(self._open(), member.start, member.zipped, self.most_unpacked(member))
 
-    def _read_tar(self, file: BinaryIO, size: int) -> list[Member]:
-        if not self._is_gzipped:
-            return tar_archive.read_headers(file, size)
-        return tar_archive.read_headers(self._gunzip(file), None)
-
-    def _gunzip(self, file: BinaryIO) -> Any:
-        return IndexedGunzip(file, self._limit, self._states.setdefault("", []))
-
-    def _open(self) -> BinaryIO:
+    def _open(self) -> io.BufferedReader[Any]:
         file = io.BufferedReader(open_file(self._path))
-        if _identity_of_open(file.raw) != self.identity:
+        info = getattr(file.raw, "info", None)  # of a file at an address
+        if (info.state if info else state_of(os.fstat(file.fileno()))) != self.identity:
             file.close()
             raise OSError(errno.ESTALE, "it was replaced")
         return file
 
 
-def _open_archive(path: str, limits: Limits) -> Archive:
-    """The archive at a path, from the cache if it was read before. Raises `Unreadable` and `OSError`."""
-    signature = path.full if isinstance(path, Address) else None
-    found = _cached(path, signature, _check_kind(path), limits.unpacked)
-    if isinstance(found, Finding):
-        raise Unreadable(found)
-    return found
-
-
-def _check_kind(path: str) -> Identity:
-    """The identity of a file. Raises `OSError` or `Unreadable` if it is not a file."""
+def _open_archive(path: str, limits: Limits) -> _Archive:
+    """Return the archive at a path, which was kept if it was read recently. Raises `Unreadable` and `OSError`."""
+    check_path(path)
     if isinstance(path, Address):
         from medcontract.reading.remote import recent_info
 
         info = recent_info(path)
         if info.is_folder:
             raise IsADirectoryError
-        return info.state
-    state = os.stat(path)
-    if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError
-    if not stat.S_ISREG(state.st_mode):
-        raise Unreadable(Finding("MC003", "an archive must be a file, not a pipe or a device"), wrong_call=True)
-    return _identity(state)
+        found = _kept(path, path.full, info.state, limits.unpacked)
+    else:
+        state = os.stat(path)
+        if stat.S_ISDIR(state.st_mode):
+            raise IsADirectoryError
+        if not stat.S_ISREG(state.st_mode):
+            raise Unreadable(Finding("MC003", "an archive must be a file, not a pipe or a device"), wrong_call=True)
+        found = _kept(path, None, state_of(state), limits.unpacked)
+    if isinstance(found, Finding):
+        raise Unreadable(found)
+    return found
 
 
 @lru_cache(_KEPT)
-def _cached(path: str, signature: str | None, identity: Identity, limit: int) -> Archive | Finding:
-    """`signature`: an address with its credentials, which may be valid for a while only."""
+def _kept(path: str, full: str | None, identity: tuple[object, ...], limit: int) -> _Archive | Finding:
+    """`full`: an address with its credentials, which may be valid for a while only."""
     try:
-        archive = Archive(path, identity, limit)
-        archive.check_size()
+        return _Archive(path, identity, limit)
     except Unreadable as error:
         return error.finding
-    return archive
-
-
-def _identity_of_open(file: io.RawIOBase) -> Identity:
-    info = getattr(file, "info", None)  # of a file at an address
-    state: Identity = info.state if info else _identity(os.fstat(file.fileno()))
-    return state
-
-
-def _identity(state: os.stat_result) -> Identity:
-    """A value that changes if the file is changed or replaced."""
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

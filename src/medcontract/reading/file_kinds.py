@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from medcontract.containers import PARQUET
 from medcontract.problems import Finding
-from medcontract.reading.gunzip import MAGIC as GZIP
+from medcontract.reading.streams import GZIP
 
 _EXTRACT = "extract the files and pass them"
 _EXPORT = "export the sheet as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"

@@ -1,15 +1,24 @@
-"""Finds the data files in a folder, and what cannot be read or is not followed."""
+"""Finds the data files in a folder, except those that are excluded, and what cannot be read or is not followed."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from fnmatch import fnmatchcase
+from itertools import islice
 from typing import NamedTuple
 
 from medcontract.problems import Finding
-from medcontract.reading.exclude import Exclude
+
+_WILDCARDS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]")
+_SIMPLE = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_DIGITS = re.compile(r"[0-9]+")
+_MOST_NAMES = 1000
+"""Names in a folder that are compared with one that does not exist."""
+_CLOSE = 0.8
 
 
 class Entry(NamedTuple):
@@ -169,3 +178,83 @@ _NOWHERE = Finding("MC003", "this link is broken", "replace it by the file")
 _OUTSIDE = Finding("MC028", "this link leads out of its folder and is not followed", "replace it by the file")
 _TAKEN = Finding("MC028", "this link leads to another submission and is not followed", "replace it by the file")
 _HIDDEN = Finding("MC028", "this link leads to a hidden folder and is not followed", "replace it by the folder")
+
+
+class Exclude:
+    """Glob patterns.
+
+    One without a slash matches the name of a file or folder at any depth. One with a slash matches a path, relative to
+    the folder or as shown in messages; `**` matches any number of folders. A trailing slash matches folders only.
+    """
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._patterns = tuple(dict.fromkeys(patterns))
+        self._paths = {each: _regex(each) for each in self._patterns if "/" in each.rstrip("/")}
+        self._used: set[str] = set()
+
+    def __call__(self, folder: str, path: str, is_folder: bool) -> bool:
+        """Whether to skip an entry, whose path starts with that of the folder."""
+        found = [each for each in self._patterns if self._matches(each, folder, path, is_folder)]
+        self._used.update(found)
+        return bool(found)
+
+    def in_archive(self, archive: str, name: str) -> bool:
+        """Whether to skip a file in an archive: because of its name, or of a folder that it is in."""
+        *folders, _ = parts = name.split("/")
+        paths = ["/".join((archive, *parts[:depth])) for depth in range(1, len(parts) + 1)]
+        found = [self(archive, path, depth < len(folders)) for depth, path in enumerate(paths)]
+        return any(found)
+
+    def _matches(self, pattern: str, folder: str, path: str, is_folder: bool) -> bool:
+        if pattern.endswith("/") and not is_folder:
+            return False
+        regex = self._paths.get(pattern)
+        if regex is None:
+            return fnmatchcase(os.path.basename(path), pattern.rstrip("/"))
+        shown = (os.path.relpath(path, folder), os.path.normpath(path))
+        return any(regex.fullmatch(each.replace(os.sep, "/")) for each in shown)
+
+    @property
+    def unused(self) -> list[str]:
+        """The patterns that matched nothing."""
+        return [pattern for pattern in self._patterns if pattern not in self._used]
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a pattern for paths."""
+    pattern = re.sub(r"^(\./)+", "", pattern.rstrip("/"))
+    parts, end = [], 0
+    for match in _WILDCARDS.finditer(pattern):
+        parts += [re.escape(pattern[end : match.start()]), _wildcard(match.group())]
+        end = match.end()
+    return re.compile("".join([*parts, re.escape(pattern[end:])]), re.DOTALL)
+
+
+def _wildcard(glob: str) -> str:
+    if glob in _SIMPLE:
+        return _SIMPLE[glob]
+    negated = glob.startswith("[!")
+    inside = glob[2 if negated else 1 : -1].replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]")
+    return f"[{'^/' if negated else ''}{inside.replace('^', chr(92) + '^')}]"
+
+
+def missing_file_hint(path: str) -> str:
+    """A similar name in the same folder, or what is wrong with an argument that names a contract."""
+    folder, name = os.path.split(path)
+    contract, _, given = path.partition("=")
+    if contract and os.path.exists(given.strip()):
+        return "to specify a contract, write TRACK/NAME=PATH without spaces; see: medcontract schema list"
+    similar = _similar(name, folder)
+    return f"a similar name exists: '{similar}'" if similar else "check the name and the folder"
+
+
+def _similar(name: str, folder: str) -> str | None:
+    from difflib import get_close_matches
+
+    try:
+        with os.scandir(folder or os.curdir) as entries:
+            found = [entry.name for entry in islice(entries, _MOST_NAMES)]
+    except (OSError, ValueError):
+        return None
+    same = [other for other in found if _DIGITS.findall(other) == _DIGITS.findall(name)]  # 1.json is not 2.json
+    return next(iter(get_close_matches(name, same, 1, _CLOSE)), None)

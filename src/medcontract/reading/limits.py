@@ -26,6 +26,9 @@ MAX_RATIO = 200
 RATIO_FROM = 16 << 20
 """Bytes; smaller files are harmless, however well they are compressed."""
 
+MAX_DEFLATED = 1032
+"""Bytes that one byte of deflated data can decompress to."""
+
 LINE_COST = 16
 """Bytes that a line, and an object in JSON, count in addition: very short ones take more time than they have bytes."""
 
@@ -37,6 +40,9 @@ MAX_NAME = 1024
 
 MAX_NAMES = 2_000_000
 """Characters in all these paths together: 200 for each of `MAX_ARCHIVED` files."""
+
+MAX_HEADER = 1 << 20
+"""Bytes in a header of an archive, apart from names in a directory."""
 
 MAX_FOLDERS = 50
 """Nested folders in an archive."""

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from medcontract.problems import Finding, Ref
-from medcontract.reading.gunzip import size_text
+from medcontract.reading.streams import size_text
 
 Decode = Callable[[bytes], Any]
 """Decodes the bytes of one record to a valid value, or to None if it may be invalid."""

@@ -15,8 +15,8 @@ from medcontract.containers import Container, with_magic
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.file_kinds import not_a_data_file
-from medcontract.reading.gunzip import MAGIC, Gunzip, Unreadable, size_text
-from medcontract.reading.limits import Limits
+from medcontract.reading.limits import BLOCK, MAX_DEFLATED, Limits, most_unpacked
+from medcontract.reading.streams import GZIP, Copy, Gunzip, SeekableStream, Unreadable
 
 _BOM = b"\xef\xbb\xbf"
 _BOMS = (
@@ -30,9 +30,8 @@ _BOMS = (
 __all__ = ["STDIN", "Source", "Unreadable", "Watched"]
 
 STDIN = "-"
-_IN_MEMORY = 32 << 20
-_MOST_PACKED = 1032
-"""Bytes that one byte of a gzip archive can decompress to."""
+_HEAD = 4096
+"""Bytes at the start of a file that its kind and its contract are recognized from."""
 
 
 class Source:
@@ -53,7 +52,8 @@ class Source:
         limits: Limits | None = None,
         refused: Finding | None = None,
     ) -> None:
-        self._bytes = origin if isinstance(origin, bytes) else None
+        self._kept: bytes | Copy | None = origin if isinstance(origin, bytes) else None
+        """All its bytes, if they are not those of a file."""
         self._path = "" if isinstance(origin, bytes) else os.fspath(origin)
         self.name = name if name is not None else "<bytes>" if isinstance(origin, bytes) else str(self._path)
         self.limits = limits or Limits()
@@ -88,19 +88,19 @@ class Source:
             if self._path == STDIN:
                 self.name = "<stdin>"
                 self._keep(_standard_input())
-            elif self._bytes is None:
+            elif self._kept is None:
                 self._check_kind()
-            with self.open() as stream:
+            with self._as_it_is() as stream:
                 self.size = stream.seek(0, os.SEEK_END)
+                self._before = self._before or self._state()
                 stream.seek(0)
-                self.packed = stream.read(len(MAGIC)) == MAGIC
-            self._before = self._before or self._state()
-            with self.open() as stream:
-                self.head = stream.read(4096)
+                self.head = stream.read(_HEAD)
+                self.packed = self.head.startswith(GZIP)
+                if self.packed:
+                    stream.seek(0)
+                    self.head = self._unpacked(stream).read(_HEAD)
         except OSError as error:
             raise unreadable(error) from None
-        except ValueError:  # a NUL byte in the path
-            raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True) from None
         self._prepared = True
         self._check_text()
 
@@ -108,6 +108,7 @@ class Source:
         if isinstance(self._path, Address):
             self._check_remote(self._path)
             return
+        check_path(self._path)
         mode = os.stat(self._path).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError
@@ -128,23 +129,8 @@ class Source:
                 self._keep(stream)
 
     def _keep(self, stream: BinaryIO) -> None:
-        """Keep input that can be read only once: in memory, or in a temporary file if it is large."""
-        data = _some(stream)
-        if len(data) < min(_IN_MEMORY, self.limits.unpacked):
-            self._bytes = data
-            self._path = ""
-            return
-        import tempfile  # slow to import, and rarely needed
-
-        self._copy = tempfile.NamedTemporaryFile()  # noqa: SIM115  # lives as long as this source
-        while data:
-            self._copy.write(data)
-            if self._copy.tell() > self.limits.unpacked:
-                raise Unreadable(Finding("MC027", f"the input is larger than {size_text(self.limits.unpacked)}",
-                                         "raise the limit with --max-unpacked, or pass a file"))  # fmt: skip
-            data = _some(stream)
-        self._copy.flush()
-        self._path = self._copy.name
+        self._kept = Copy(stream, self.limits.unpacked)
+        self._path = ""
 
     def _check_text(self) -> None:
         head = self.head
@@ -164,7 +150,7 @@ class Source:
     @property
     def path(self) -> str | None:
         """The path of a local file from which another process can read the bytes; None if there is none."""
-        local = self._bytes is None and self._path != STDIN and not isinstance(self._path, Address)
+        local = self._kept is None and self._path != STDIN and not isinstance(self._path, Address)
         return self._path if local else None
 
     @property
@@ -177,7 +163,7 @@ class Source:
         """The path or address from which another process can open it, with `open_source`; None if there is none."""
         if isinstance(self._path, Address):
             return None if self._path.is_in_memory else self.address
-        if self._bytes is not None or self._path == STDIN:
+        if self._kept is not None or self._path == STDIN:
             return None
         return self._path if os.path.isabs(self._path) else os.path.join(os.getcwd(), self._path)
 
@@ -246,17 +232,18 @@ class Source:
             raise FileChanged(f"{self.name}: the file can no longer be read: {reason}") from None
 
     def _state(self) -> tuple[object, ...]:
-        """A value that changes if the file is changed or replaced; empty for input in memory."""
-        if self._bytes is not None:
+        """Return a value that changes if the file is changed or replaced; empty for input that was kept."""
+        if self._kept is not None:
             return ()
         with self.reading():
             return file_state(self._path)
 
     def _as_it_is(self) -> BinaryIO:
-        if self._bytes is not None:
-            return io.BytesIO(self._bytes)
+        if isinstance(self._kept, bytes):
+            return io.BytesIO(self._kept)
         with self.reading():
-            return io.BufferedReader(Watched(self._raw(), self), _buffer_size(self._path))
+            raw = self._raw() if self._kept is None else self._kept.open()
+            return io.BufferedReader(Watched(raw, self), _buffer_size(self._path))
 
     def _raw(self, start: int = 0, end: int | None = None) -> io.RawIOBase:
         """The bytes of the file; of one at an address, only those between two offsets are needed. Raises `OSError`."""
@@ -275,7 +262,11 @@ class Source:
         if not self.packed:
             return stream
         self._packed_stream = stream
-        return io.BufferedReader(Gunzip(stream, self.limits.unpacked, self._most), 1 << 18)
+        return self._unpacked(stream)
+
+    def _unpacked(self, stream: BinaryIO) -> BinaryIO:
+        most = most_unpacked(self.size) if self._most is None else self._most
+        return io.BufferedReader(Gunzip(stream, self.limits.unpacked, most), BLOCK)
 
     def done(self, offset: int) -> int:
         """The progress of reading, in bytes of the file itself."""
@@ -290,10 +281,20 @@ class Source:
 
     def read(self, offset: int, length: int) -> bytes:
         """At most `size` bytes from an offset; does not allocate more memory than the file can fill."""
-        most = self.size * (_MOST_PACKED if self.packed else 1)
+        most = self.size * (MAX_DEFLATED if self.packed else 1)
         with self.open() as stream:
             stream.seek(offset)
             return stream.read(min(length, most) if length >= 0 else length)
+
+
+def check_path(path: str) -> None:
+    """Raise `Unreadable` for a path that no file can have."""
+    try:
+        is_valid = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:  # a lone surrogate
+        is_valid = False
+    if not is_valid:
+        raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True)
 
 
 def open_file(path: str) -> io.RawIOBase:
@@ -306,42 +307,35 @@ def open_file(path: str) -> io.RawIOBase:
 
 
 def file_state(path: str) -> tuple[object, ...]:
-    """A value that changes if the file at a path or an address is changed or replaced. Raises `OSError`."""
+    """Return a value that changes if the file at a path or an address is changed or replaced. Raises `OSError`."""
     if isinstance(path, Address):
         from medcontract.reading.remote import file_info
 
         return file_info(path).state
-    now = os.stat(path)
-    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+    return state_of(os.stat(path))
+
+
+def state_of(found: os.stat_result) -> tuple[object, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _buffer_size(path: str) -> int:
     return 1 << 18 if isinstance(path, Address) else io.DEFAULT_BUFFER_SIZE
 
 
-class Watched(io.RawIOBase):
+class Watched(SeekableStream):
     """The bytes of a source, hashed if they are read completely."""
 
     def __init__(self, raw: io.RawIOBase, source: Source) -> None:
         super().__init__()
         self._raw = raw
         self._source = source
-        self._at = 0
         self._hash: Any = None
         self._hashed = 0
         """How many bytes were hashed, or will be."""
         self._first = b""
         """The first bytes, until more are read."""
         self._written = _last_written(raw)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         if whence == os.SEEK_SET and self._at == self._hashed < offset <= self._hashed + len(_BOM):
@@ -395,14 +389,6 @@ def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
     return state.st_size, state.st_mtime_ns
 
 
-def _some(stream: BinaryIO) -> bytes:
-    """The next bytes, read in small pieces so that signals are handled in between."""
-    data = bytearray()
-    while len(data) < _IN_MEMORY and (piece := stream.read1(1 << 20)):  # type: ignore[attr-defined]  # buffered streams have it
-        data += piece
-    return bytes(data)
-
-
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise OSError(9, "standard input is closed")
@@ -421,7 +407,7 @@ def unreadable(error: OSError) -> Unreadable:
 
 
 def _missing_hint(path: Any) -> str:
-    from medcontract.reading.missing_files import missing_file_hint  # rarely needed
+    from medcontract.reading.folders import missing_file_hint  # rarely needed
 
     return missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medcontract.reading.exclude import Exclude
+from medcontract.reading.folders import Exclude
 
 
 @pytest.mark.parametrize(("pattern", "path", "is_folder", "expected"), [

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from medcontract.addresses import Address
 from medcontract.evaluation.remarks import error
 from medcontract.problems import Finding, plural
-from medcontract.reading.archive_paths import split_member
+from medcontract.reading.archives import split_member
 from medcontract.reading.folders import leads_out_of
 from medcontract.results.preflight import Check
 from medcontract.results.score import in_file

@@ -1,0 +1,207 @@
+"""Streams that can be read repeatedly: decompressed data within limits, and copies of input that comes once."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+import weakref
+import zlib
+from typing import Any, BinaryIO
+
+from medcontract.problems import Finding
+from medcontract.reading.limits import BLOCK, LINE_COST, MAX_RATIO
+
+GZIP = b"\x1f\x8b"
+"""The first bytes of a gzipped file."""
+_IN_MEMORY = 16 << 20
+"""Bytes of a copy that are kept in memory."""
+
+
+class Unreadable(Exception):
+    """The file cannot be read, or not any further; the finding says why."""
+
+    def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
+        super().__init__(finding.message)
+        self.finding, self.wrong_call = finding, wrong_call
+
+    def __reduce__(self) -> tuple[type[Unreadable], tuple[Finding, bool]]:
+        return Unreadable, (self.finding, self.wrong_call)
+
+
+def size_text(size: int) -> str:
+    """Format a size in bytes."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} bytes"
+
+
+class SeekableStream(io.RawIOBase):
+    """A stream that can be read from any position. Subclasses read from `_at`, and may know their size."""
+
+    def __init__(self, size: int | None = None, at: int = 0) -> None:
+        super().__init__()
+        self._size = size
+        self._at = at
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END and self._size is None:
+            raise io.UnsupportedOperation("the size of this stream is not known")
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size or 0}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        data = self._next(len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def _next(self, size: int) -> bytes:
+        """Return at most `size` bytes from the position on; none at the end."""
+        raise NotImplementedError
+
+
+class Decompressed(SeekableStream):
+    """What a library decompresses, within limits. Seeking forward decompresses, seeking backward starts again.
+
+    `most`: the bytes that it may decompress to, of which a line costs some more. Data that is read again counts once.
+    """
+
+    def __init__(self, stream: Any, packed: BinaryIO, most: int, what: str, size: int | None = None) -> None:
+        super().__init__(size)
+        self._stream = stream
+        self._packed = packed
+        self._most = most
+        self._what = what
+        self._counted = self._lines = 0
+
+    def fileno(self) -> int:
+        return self._packed.fileno()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        at, wanted = self._at, super().seek(offset, whence)
+        if wanted < at:
+            self._stream.seek(0)
+            at = 0
+        self._at = at
+        while self._at < wanted and (data := self._next(min(wanted - self._at, BLOCK))):
+            self._at += len(data)
+        return self._at
+
+    def _next(self, size: int) -> bytes:
+        try:
+            data: bytes = self._stream.read1(size)
+        except Exception as error:
+            unreadable = self._failure(error)
+            if unreadable is None:
+                raise
+            raise unreadable from None
+        if self._at == self._counted:
+            self._counted += len(data)
+            self._lines += data.count(b"\n") + data.count(b"\r") + data.count(b"{")
+            if self._counted + LINE_COST * self._lines > self._most:
+                raise too_compressed(self._what, too_large=self._counted > LINE_COST * self._lines)
+        return data
+
+    def _failure(self, error: Exception) -> Unreadable | None:
+        """Return what an exception of the library means; None if it is not about the data."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
+
+
+class Gunzip(Decompressed):
+    """A gzipped file. `limit`: that of the call; `most`: that of its size."""
+
+    def __init__(self, packed: BinaryIO, limit: int, most: int) -> None:
+        from gzip import BadGzipFile, GzipFile  # not needed for most files
+
+        super().__init__(GzipFile(fileobj=packed), packed, most, "the archive")
+        self._limit = limit
+        self._damage = BadGzipFile, zlib.error
+
+    def _next(self, size: int) -> bytes:
+        data = super()._next(size)
+        if self._at + len(data) > self._limit:
+            raise too_large(self._limit)
+        return data
+
+    def _failure(self, error: Exception) -> Unreadable | None:
+        if isinstance(error, EOFError):
+            hint = "check that it was copied or downloaded completely"
+            return Unreadable(Finding("MC026", "the gzip archive is truncated", hint))
+        if isinstance(error, self._damage):
+            return Unreadable(Finding("MC025", "the gzip archive is damaged", "compress the file again"))
+        return None
+
+
+def too_compressed(what: str, too_large: bool = True) -> Unreadable:
+    many = f"more than {MAX_RATIO} times its size" if too_large else "too many short lines or objects for its size"
+    return Unreadable(Finding("MC027", f"{what} decompresses to {many}", "if this is expected, decompress it first"))
+
+
+def too_large(limit: int) -> Unreadable:
+    return Unreadable(Finding(
+        "MC027", f"the archive decompresses to more than {size_text(limit)}",
+        "if this is expected, raise the limit with --max-unpacked",
+    ))  # fmt: skip
+
+
+class Copy:
+    """All bytes of a stream: in memory or, if there are many, in a temporary file.
+
+    The file has no name (except on Windows), so that nothing remains of it when the process is killed.
+    """
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._file: BinaryIO = io.BytesIO()
+        self._lock = threading.Lock()
+        self.size = 0
+        while piece := stream.read1(1 << 20):  # type: ignore[attr-defined]  # small, so that signals are handled in between
+            self.size += len(piece)
+            if self.size > most:
+                raise Unreadable(Finding("MC027", f"the input is larger than {size_text(most)}",
+                                         "raise the limit with --max-unpacked, or pass a file"))  # fmt: skip
+            if self.size > _IN_MEMORY and isinstance(self._file, io.BytesIO):
+                import tempfile  # slow to import, and rarely needed
+
+                held, self._file = self._file, tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the copy
+                weakref.finalize(self, self._file.close)
+                self._file.write(held.getbuffer())
+            self._file.write(piece)
+        self._file.flush()
+
+    def open(self) -> io.RawIOBase:
+        return _Copied(self)
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Read without the position of the file, which is shared with other streams and with forked processes."""
+        if isinstance(self._file, io.BytesIO):
+            return bytes(self._file.getbuffer()[offset : offset + size])
+        if hasattr(os, "pread"):
+            return os.pread(self._file.fileno(), size, offset)
+        with self._lock:  # on Windows, which cannot fork
+            self._file.seek(offset)
+            return self._file.read(size)
+
+
+class _Copied(SeekableStream):
+    def __init__(self, copy: Copy) -> None:
+        super().__init__(copy.size)
+        self._copy = copy
+
+    def _next(self, size: int) -> bytes:
+        return self._copy.read_at(self._at, size)
