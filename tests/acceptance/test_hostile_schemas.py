@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from tests.commands import Call
 
 import medcontract
-from medcontract.jsonschema_files import SchemaChecker, keywords
+from medcontract.jsonschema_files import SchemaChecker
 from medcontract.jsonschema_files.patterns import TooSlow, compile_pattern, matches
 from medcontract.modeling import Matching
 
@@ -100,70 +100,12 @@ def test_allowing_without_a_schema(call: Call, tmp_path: Path) -> None:
         medcontract.validate(b"{}", allow_refs=[tmp_path])
 
 
-# --- references that multiply --------------------------------------------------------------------
-
-
-def doubled(levels: int, keyword: str, **last: Any) -> dict[str, Any]:
-    """A schema that refers twice to one that refers twice to another, and so on."""
-    definitions: dict[str, Any] = {f"d{n}": {keyword: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
-    definitions[f"d{levels}"] = last
-    return {"$ref": "#/$defs/d0", "$defs": definitions}
-
-
-def nested(levels: int) -> dict[str, Any]:
-    """The same through values inside values."""
-    definitions: dict[str, Any] = {
-        f"d{n}": {"allOf": [{"items": {"$ref": f"#/$defs/d{n + 1}"}}] * 2} for n in range(levels)
-    }
-    definitions[f"d{levels}"] = {"type": "string"}
-    return {"$ref": "#/$defs/d0", "$defs": definitions}
+# --- many references ---------------------------------------------------------------------------
 
 
 def _load(tmp_path: Path, schema: Any) -> SchemaChecker:
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     return SchemaChecker.load(tmp_path / "schema.json")
-
-
-@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
-@pytest.mark.parametrize("value", [5, {"a": 1}, "text"])
-def test_doubled_references(tmp_path: Path, keyword: str, value: Any) -> None:
-    """2 to the power of 60 ways to one verdict are gone once."""
-    schema = _load(tmp_path, doubled(60, keyword, type="null"))
-    findings = schema.findings(value)
-    assert findings
-    assert findings[0].code in ("MC103", "MC110")
-    assert bool(schema.findings(None)) == (keyword == "oneOf")
-
-
-def test_doubled_references_to_inner_values(tmp_path: Path) -> None:
-    """So are those that come to the same inner value."""
-    value: Any = 7
-    for _ in range(40):
-        value = [value]
-    findings = _load(tmp_path, nested(40)).findings(value)
-    assert [(finding.code, len(finding.path)) for finding in findings] == [("MC103", 40)]
-
-
-def test_doubled_references_and_unevaluated_properties(tmp_path: Path) -> None:
-    """And those of a schema that asks which keys others have evaluated."""
-    schema = {**doubled(40, "allOf", properties={"a": {}}), "unevaluatedProperties": False}
-    findings = _load(tmp_path, schema).findings({"a": 1, "b": 2})
-    assert [(finding.code, finding.path) for finding in findings] == [("MC102", ("b",))]
-
-
-def test_doubled_dynamic_references(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be remembered, because its meaning depends on the way, is given up with a message."""
-    monkeypatch.setattr(keywords, "MOST_STEPS", 1000)
-    schema = doubled(60, "allOf", type="null")
-    schema["$defs"]["d0"]["$dynamicAnchor"] = "x"
-    schema["allOf"] = [{"properties": {"never": {"$dynamicRef": "#x"}}}]
-    (tmp_path / "schema.json").write_text(json.dumps(schema))
-    (tmp_path / "x.jsonl").write_text("1\n2\n3\n")
-    (tmp_path / "y.jsonl").write_text("[\n")
-    ran = call("validate", "--schema", tmp_path / "schema.json", "x.jsonl", "y.jsonl", "--format", "json")
-    first, second = ran.json["files"]
-    assert (ran.code, [problem["code"] for problem in first["problems"]]) == (1, ["MC024"])
-    assert [problem["code"] for problem in second["problems"]] == ["MC011"]
 
 
 def test_many_references_without_doubling(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 ::
 
-    drafts         the supported drafts, and where each has schemas inside schemas
-    documents      one schema file: reading it, and errors at its lines and columns
-    references     all files that a schema refers to, in one registry; nothing is fetched
+    schema_files   drafts, reading schemas, and all files that they refer to; nothing is fetched
+    patterns       regular expressions with a time limit
     keywords       keywords that jsonschema does not locate precisely, or not in bounded time
-    alternatives   anyOf and oneOf: the errors of the schema that was probably intended
     errors         conversion of jsonschema's errors to findings
     checker        a schema, ready for use
     validation     checking one data file

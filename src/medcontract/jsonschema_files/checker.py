@@ -10,12 +10,10 @@ from typing import Any
 from referencing.exceptions import Unresolvable
 
 from medcontract.errors import CallError, internal_error
-from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_schema
-from medcontract.jsonschema_files.drafts import Draft
 from medcontract.jsonschema_files.errors import explain
-from medcontract.jsonschema_files.keywords import Memo, TooMuchWork, in_new_thread, validator_class
+from medcontract.jsonschema_files.keywords import Checked, validator_class
 from medcontract.jsonschema_files.patterns import TooSlow
-from medcontract.jsonschema_files.references import SchemaSet
+from medcontract.jsonschema_files.schema_files import Draft, SchemaFile, SchemaSet, draft_of, read_schema
 from medcontract.problems import Finding, Path, plural
 from medcontract.reading.limits import MAX_DEPTH
 
@@ -26,10 +24,10 @@ class SchemaChecker:
     def __init__(self, draft: Draft, schema: Any, schemas: SchemaSet) -> None:
         self.draft = draft.name
         self._schemas = schemas
-        targets = {} if schemas.dynamic else {key: id(found[0]) for key, found in schemas.targets.items()}
-        self._memo = Memo(targets)
+        self._checked: Checked = {}
         root = {"not": {}} if schema is False else schema
-        self._validator = validator_class(draft.validator, self._memo)(root, registry=schemas.registry)
+        made = validator_class(draft.validator, None if schemas.dynamic else self._checked)
+        self._validator = made(root, registry=schemas.registry)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], allow_refs: Iterable[str | os.PathLike[str]] = ()) -> SchemaChecker:
@@ -48,16 +46,12 @@ class SchemaChecker:
         return cls(draft, file.contents, schemas)
 
     def findings(self, value: Any) -> list[Finding]:
-        """The problems of a parsed value; empty if it matches the schema."""
+        """Return the problems of a parsed value; empty if it matches the schema."""
         try:
-            try:
-                return self._findings(value)
-            except RecursionError:  # the stack of the caller may be deep
-                return in_new_thread(lambda: self._findings(value))
-        except (TooMuchWork, TooSlow) as reason:
-            what = "a pattern" if isinstance(reason, TooSlow) else "the references"
+            return explain(self._validator.iter_errors(value), self._schemas.known_keys)
+        except TooSlow:
             hint = "simplify it, or split the file into records (.jsonl); see docs/any-schema.md"
-            return [Finding("MC024", f"{what} of this schema would take too long to check", hint)]
+            return [Finding("MC024", "a pattern of this schema would take too long to check", hint)]
         except RecursionError:
             hint = f"values may be nested {MAX_DEPTH} levels deep, but this schema recurses too often per level"
             return [Finding("MC019", "nested too deeply to be checked with this schema", hint)]
@@ -66,11 +60,7 @@ class SchemaChecker:
             message = f"this schema cannot be applied to this value ({type(error).__name__} in jsonschema)"
             return [Finding("MC029", message, internal_error(error))]
         finally:
-            self._memo.begin(None)
-
-    def _findings(self, value: Any) -> list[Finding]:
-        self._memo.begin(value)
-        return explain(self._validator.iter_errors(value), self._schemas.known_keys)
+            self._checked.clear()
 
 
 @cache

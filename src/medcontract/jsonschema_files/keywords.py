@@ -2,138 +2,67 @@
 
 - `required`, `additionalProperties`, `unevaluatedProperties`, `propertyNames`, `dependentRequired`, `dependencies`:
   jsonschema mentions the keys only in its message, several in one error.
-- `pattern`, `patternProperties`: Python's `re` may backtrack exponentially.
+- `pattern`, `patternProperties`, `unevaluatedProperties`: jsonschema searches with `re`, which may backtrack
+  exponentially and does not know all patterns that `patterns` does.
 - `uniqueItems`: jsonschema compares objects in quadratic time.
-- `$ref`: alternatives and repeated references may apply the same schema to the same value exponentially often. So the
-  errors of a schema for a value are cached, and the number of references that are followed is limited.
-  Deeply nested values exceed the stack, so that some references are followed in a new thread, which has one of its own.
-- `anyOf`, `oneOf`: see `alternatives`.
+- `$ref`: a small file with nested values takes exponential time if each alternative of a recursive schema checks the
+  same inner values again. So each value is checked once by the schema of a reference.
+- `anyOf`, `oneOf`: see `errors.closest`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from referencing.jsonschema import lookup_recursive_ref
 
-from medcontract.jsonschema_files.alternatives import Names, closest
+from medcontract.jsonschema_files.errors import Names, closest
 from medcontract.jsonschema_files.patterns import matches
 
 Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]
-Result = TypeVar("Result")
-
-MOST_STEPS, _MOST_STEPS_PER_VALUE = 50_000, 200
-MOST_NESTED, _NESTED_PER_THREAD = 2_000, 20
-"""References inside references; a new thread has room for some of them."""
-_MOST_CACHED = 200_000
-_MOST_AGAIN = 20
-"""How many errors of a cached value are repeated: all were reported the first time."""
+Checked = dict[tuple[int, int], list[ValidationError]]
+"""The errors that a reference found in a value, by the id() of the schema with the reference and of the value."""
 
 
-class TooMuchWork(Exception):
-    """The schema takes far more steps than the size of the value justifies."""
+def validator_class(base: type[Validator], checked: Checked | None) -> type[Validator]:
+    """Return the validator of a draft with the keywords of this module.
 
-
-class Memo:
-    """Cached errors of schemas, for the value that is being checked and all values inside it."""
-
-    def __init__(self, targets: dict[int, int]) -> None:
-        self.targets = targets
-        """Maps the id of a schema with a `$ref` to that of its target; empty if there are dynamic references."""
-        self.begin(None)
-
-    def begin(self, value: Any) -> None:
-        """Start with a new value: clear the cache."""
-        self.errors: dict[tuple[int, int], list[ValidationError]] = {}
-        self.evaluated: dict[tuple[int, int], set[str]] = {}
-        self._value, self._left, self._extended, self._nested = value, MOST_STEPS, False, 0
-
-    def step(self) -> None:
-        """Count a reference that is followed. Raises `TooMuchWork`."""
-        self._left -= 1
-        if self._left < 0 and not self._extended:
-            self._left, self._extended = _size(self._value) * _MOST_STEPS_PER_VALUE, True
-        if self._left < 0:
-            raise TooMuchWork
-        if len(self.errors) + len(self.evaluated) > _MOST_CACHED:
-            self.errors.clear()
-            self.evaluated.clear()
-
-    def follow(self, errors: Callable[[], Errors]) -> list[ValidationError]:
-        """The errors that following a reference yields. Raises `TooMuchWork`, and `RecursionError` if it is nested."""
-        self.step()
-        if self._nested > MOST_NESTED:
-            raise RecursionError
-        self._nested += 1
-        try:
-            if self._nested % _NESTED_PER_THREAD:
-                return list(errors())
-            return in_new_thread(lambda: list(errors()))
-        finally:
-            self._nested -= 1
-
-
-def in_new_thread(work: Callable[[], Result]) -> Result:
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result()
-
-
-def _size(value: Any) -> int:
-    """The number of values inside a value, including itself."""
-    count, stack = 0, [value]
-    while stack:
-        item = stack.pop()
-        count += 1
-        if isinstance(item, dict | list):
-            stack += item.values() if isinstance(item, dict) else item
-    return count
-
-
-def validator_class(base: type[Validator], memo: Memo) -> type[Validator]:
-    """The validator of a draft, with the keywords of this module."""
+    `checked` is cleared by the caller after each document. It must be None if there are dynamic references: then what
+    a reference means depends on the references before it.
+    """
     ours: dict[str, Keyword] = {
         "required": _required, "propertyNames": _property_names, "uniqueItems": _unique_items, "pattern": _pattern,
         "patternProperties": _pattern_properties, "additionalProperties": _additional_properties,
         "dependencies": _dependencies, "dependentRequired": _dependencies, "anyOf": _any_of, "oneOf": _one_of,
-        "unevaluatedProperties": _unevaluated_properties(memo),
-        **{name: _reference(base.VALIDATORS.get(name), memo) for name in ("$ref", "$dynamicRef", "$recursiveRef")},
+        "unevaluatedProperties": _unevaluated_properties,
     }  # fmt: skip
+    if checked is not None:
+        ours["$ref"] = _reference(base.VALIDATORS["$ref"], checked)
     made: type[Validator] = extend(base, {name: ours[name] for name in ours.keys() & base.VALIDATORS.keys()})  # type: ignore[no-untyped-call]  # missing from the stubs
     return made
 
 
-def _reference(original: Any, memo: Memo) -> Keyword:
-    def keyword(validator: Any, ref: str, instance: Any, schema: Any) -> Errors:
-        target = memo.targets.get(id(schema))
-        key = None if target is None else (id(instance), target)
-        if key in memo.errors:
-            memo.step()
-            yield from map(_copy, memo.errors[key][:_MOST_AGAIN])
-            return
-        errors = memo.follow(lambda: original(validator, ref, instance, schema))
-        if key is not None:
-            memo.errors[key] = errors
-            errors = list(map(_copy, errors))
-        yield from errors
-
-    return keyword
-
-
-def _copy(error: ValidationError) -> ValidationError:
-    """A copy whose path jsonschema can extend."""
-    return ValidationError(
-        "", error.validator, error.relative_path, error.cause, (), error.validator_value, error.instance, error.schema
-    )
-
-
 def _error(*names: str | int, at: str | None = None) -> ValidationError:
     return ValidationError("", cause=Names(*names), path=() if at is None else (at,))
+
+
+def _reference(original: Any, checked: Checked) -> Keyword:
+    def keyword(validator: Any, ref: str, instance: Any, schema: Any) -> Errors:
+        key = id(schema), id(instance)
+        if key not in checked:
+            checked[key] = list(original(validator, ref, instance, schema))
+        for error in checked[key]:  # jsonschema extends their paths: yield copies
+            yield ValidationError(
+                "", error.validator, error.relative_path, error.cause, (), error.validator_value, error.instance,
+                error.schema,
+            )  # fmt: skip
+
+    return keyword
 
 
 def _required(validator: Any, required: list[str], instance: Any, schema: Any) -> Errors:
@@ -157,7 +86,7 @@ def _unique_items(validator: Any, unique: bool, instance: Any, schema: Any) -> E
 
 
 def _hashable(value: Any) -> Any:
-    """A key that is equal for two values if and only if JSON Schema considers them equal: 1 is 1.0, but not true."""
+    """Return a key that is equal for values that JSON Schema considers equal: 1 is 1.0, but not true."""
     if isinstance(value, list):
         return ("list", *map(_hashable, value))
     if isinstance(value, dict):
@@ -187,7 +116,7 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
 
 
 def _others(validator: Any, allowed: Any, instance: dict[str, Any], known: set[str]) -> Errors:
-    """The errors of keys other than the known ones."""
+    """Yield the errors of keys other than the known ones."""
     for key, value in instance.items():
         if key not in known:
             yield from [_error(key, at=key)] if allowed is False else validator.descend(value, allowed, path=key)
@@ -218,37 +147,25 @@ def _one_of(validator: Any, schemas: list[Any], instance: Any, schema: Any) -> E
         yield ValidationError("")
 
 
-def _unevaluated_properties(memo: Memo) -> Keyword:
-    def keyword(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
-        if isinstance(instance, dict):
-            yield from _others(validator, allowed, instance, _evaluated(memo, validator, instance, schema))
-
-    return keyword
+def _unevaluated_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        yield from _others(validator, allowed, instance, _evaluated(validator, instance, schema))
 
 
-def _evaluated(memo: Memo, validator: Any, instance: dict[str, Any], schema: Any) -> set[str]:
-    """The keys of an object that a schema evaluates, directly or through schemas for the same object."""
+def _evaluated(validator: Any, instance: dict[str, Any], schema: Any) -> set[str]:
+    """Return the keys of an object that a schema evaluates, directly or through schemas for the same object."""
     if not isinstance(schema, dict):
         return set()
-    memo.step()
-    ids = id(instance), id(schema)
-    if ids in memo.evaluated:
-        return memo.evaluated[ids]
-    keys = {
-        *(schema.get("properties", {}).keys() & instance),
-        *_matching(instance, schema.get("patternProperties", ())),
-    }
+    keys = {*schema.get("properties", ()), *_matching(instance, schema.get("patternProperties", ()))}
     for keyword in schema.keys() & {"additionalProperties", "unevaluatedProperties"}:
         keys |= {key for key in instance if _is_valid(validator, instance[key], schema[keyword])}
     for inner, within in _applied(validator, instance, schema):
-        keys |= _evaluated(memo, within, instance, inner)
-    if memo.targets:
-        memo.evaluated[ids] = keys
+        keys |= _evaluated(within, instance, inner)
     return keys
 
 
 def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """The schemas for the same object that it satisfies, each with its validator."""
+    """Yield the schemas for the same object that it satisfies, each with its validator."""
     for keyword in schema.keys() & validator.VALIDATORS.keys() & {"$ref", "$dynamicRef", "$recursiveRef"}:
         resolver = validator._resolver
         found = lookup_recursive_ref(resolver) if keyword == "$recursiveRef" else resolver.lookup(schema[keyword])

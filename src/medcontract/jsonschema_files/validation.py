@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from typing import Any
 
+from msgspec import UNSET
+
 from medcontract.containers import CSV, JSON, JSONL
-from medcontract.contracts.fast_decoder import no_repeated_key
+from medcontract.contracts.fast_decoder import quick_parse
 from medcontract.hints.lines import explain_line
 from medcontract.jsonschema_files.checker import SchemaChecker
 from medcontract.problems import Finding, Ref, empty_file
@@ -24,8 +25,6 @@ from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import Rest, counted_only, fault_finding
 from medcontract.validation.records import Progress, broken_finding
 from medcontract.validation.report import make_report
-
-_HUGE = re.compile(rb"[0-9]{300}")
 
 
 def validate_with_schema(
@@ -119,19 +118,8 @@ def _checked(raw: bytes, value: Any, faults: list[Finding], schema: SchemaChecke
 
 
 def _parse(raw: bytes) -> tuple[Any, list[Finding], Rest]:
-    """The value of a JSON text, and its faults other than syntax errors. Raises `Broken`."""
-    if not _HUGE.search(raw) and no_repeated_key(raw):
-        value = json.loads(raw)  # not msgspec, which converts large integers to floats
-        if _depth(value) <= MAX_DEPTH:
-            return value, [], []
+    """Return the value of a JSON text, and its faults other than syntax errors. Raises `Broken`."""
+    if quick_parse(raw, MAX_DEPTH) is not UNSET:
+        return json.loads(raw), [], []  # not the value of msgspec, which converts large integers to floats
     scanned = scan(raw)
     return scanned.value, list(map(fault_finding, scanned.faults)), counted_only(scanned)
-
-
-def _depth(value: Any) -> int:
-    """The depth of nested lists and objects."""
-    depth, level = 0, [value]
-    while level := [item for item in level if type(item) in (dict, list)]:
-        depth += 1
-        level = [inner for item in level for inner in (item.values() if type(item) is dict else item)]
-    return depth

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from medcontract.addresses import Address
 from medcontract.errors import CallError
 from medcontract.extras import require
-from medcontract.reading.exclude import Exclude
-from medcontract.reading.folders import Entry, Listing, has_ending
+from medcontract.reading.folders import Entry, Exclude, Listing, has_ending
 
 T = TypeVar("T")
 BLOCK = 4 << 20
