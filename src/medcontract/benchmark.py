@@ -45,7 +45,7 @@ from medcontract.scoring.scorer import ScoringOptions
 
 if TYPE_CHECKING:
     from medcontract.arguments import FileName
-    from medcontract.rendering.html.page import Page
+    from medcontract.rendering.page import Page
 
 __all__ = ["BenchmarkReport", "ClinicalAccuracyMetric", "ReasoningQualityMetric"]
 
@@ -201,32 +201,27 @@ class BenchmarkReport:
 
     def to_markdown(self) -> str:
         """A page: the combined score and its weights first, then the other metrics and the tasks."""
-        from medcontract.rendering.markdown import escaped, markdown_table
+        from medcontract.rendering import markdown
 
-        lines = [f"# {TRACK.id}: {escaped(self.model_id)}"]
-        for table in report_tables(self._report, self._headline(), counted_here=False):
-            rows = list(markdown_table(table))
-            lines += ["", *rows] if rows else []
-        return "\n".join(lines) + "\n"
+        return markdown.write(self._page())
 
     def to_html(self) -> str:
         """A page of HTML: the combined score and its weights first, then the other metrics and the tasks."""
-        from medcontract.rendering.html import page
+        from medcontract.rendering import html
 
-        return page.render(self._page())
+        return html.write(self._page())
 
     def _repr_html_(self) -> str:
-        from medcontract.rendering.html import page
+        from medcontract.rendering import html
 
-        return page.fragment(self._page())
+        return html.fragment(self._page())
 
     def _page(self) -> Page:
-        from medcontract.rendering.html.report import report_page
+        from medcontract.rendering.pages.score import report
 
         headline = self._headline()
-        value = self.overall_scores.get(headline)
-        shown = list(report_tables(self._report, headline, counted_here=False))
-        return report_page(f"Report: {TRACK.id}", self.model_id, headline, value, shown)
+        tables = report_tables(self._report, headline, counted_here=False)
+        return report(f"Report: {TRACK.id}", self.model_id, headline, self.overall_scores.get(headline), tables)
 
     def _headline(self) -> str:
         """The first combined score whose weights are known; a report of another tool may contain anything there."""

@@ -683,7 +683,7 @@ def test_files_of_a_participant(rank: Call, call: Call, tmp_path: Path) -> None:
 
 def _provenance(text: str) -> list[str]:
     """The lines about the submissions."""
-    return text.split(", content ")[1].splitlines()[1:-1]
+    return text.split(", content ")[1].splitlines()[1:-2]
 
 
 def test_contracts_of_submissions_that_agree(rank: Call, tmp_path: Path) -> None:
@@ -693,7 +693,7 @@ def test_contracts_of_submissions_that_agree(rank: Call, tmp_path: Path) -> None
     own = "lesions/model (recognized by its keys), lesions/predictions (recognized by its keys)"
     assert _provenance(rank(truth, *folders).out) == [f"submissions: {own}"]
     markdown = rank(truth, *folders, "--format", "markdown").out
-    assert f"Contracts of submissions: {own}." in markdown
+    assert f"- submissions: {own}" in markdown
     assert own in rank(truth, *folders, "--format", "html").out
     assert rank(truth, *folders, "--jobs", 2).out == rank(truth, *folders).out
 

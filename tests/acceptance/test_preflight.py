@@ -216,7 +216,7 @@ def test_text(check: Call, tmp_path: Path) -> None:
     """A line for each check, with what was found."""
     out = check(sent_file(tmp_path, "triage"), list_file(tmp_path, "triage")).out
     words = [line.split("  ")[0] for line in out.splitlines()[:-2]]
-    assert words == [*["pass"] * 7, "", "Not checked:", "skip", "skip", "skip"]
+    assert words == ["Passed checks:", *["pass"] * 7, "", "Not checked:", "skip", "skip", "skip"]
     assert "sent.json is triage/response" in out
     assert "20 ids in list.csv" in out
 

@@ -342,7 +342,7 @@ def test_out(score: Call, tmp_path: Path, name: str, format_: str) -> None:
 def test_format_wins_over_the_ending(score: Call, tmp_path: Path) -> None:
     """--format is stronger than the ending of --out."""
     score(*all_files(tmp_path, "lesions"), "--format", "markdown", "--out", "x.json")
-    assert Path("x.json").read_text(encoding="utf-8").startswith("# lesions")
+    assert Path("x.json").read_text(encoding="utf-8").startswith("# Score: lesions")
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -352,8 +352,8 @@ def test_markdown(score: Call, tmp_path: Path, track: str) -> None:
     ran = score(*files, "--format", "markdown")
     assert ran.code == EXIT[track]
     lines = ran.out.splitlines()
-    assert lines[0].startswith(f"# {track}")
-    assert lines[2].startswith("**NO-GO**. **Valid**" if track == "extraction" else "**Valid**")
+    assert lines[0].startswith(f"# Score: {track}")
+    assert lines[2].startswith("**NO-GO**. Valid." if track == "extraction" else "**Valid**")
     for head, rule, row in zip(lines, lines[1:], lines[2:], strict=False):
         if rule.startswith("|---"):
             assert head.count("|") == rule.count("|") == row.replace("\\|", "").count("|")
@@ -367,7 +367,7 @@ def test_markdown_of_a_refusal(score: Call, tmp_path: Path) -> None:
     files = truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions", SENT["lesions"][:15])
     ran = score(*files, "--format", "markdown")
     assert ran.code == 1
-    assert "**Not valid**" in ran.out.splitlines()[2]
+    assert "**Refused**" in ran.out.splitlines()[2]
     assert "75 % processed" in ran.out
     assert ran.out.count("| MC302 |") == 1
     assert "an expected image has no record (5 times)" in ran.out

@@ -179,14 +179,12 @@ def _first_problems(error: MedcontractError) -> list[str]:
     report = getattr(error, "report", None)
     if report is None:
         return []
-    from medcontract.rendering.text.validation import one_problem
-    from medcontract.rendering.view import clean, plain
+    from medcontract.rendering.page import FileProblems
+    from medcontract.rendering.text import problem_lines
+    from medcontract.rendering.view import View
 
-    return [
-        line
-        for each in report.problems[:_MOST_PROBLEMS]
-        for line in one_problem(clean(report.path), each, plain, False)
-    ]
+    problems = [(report.path, problem) for problem in report.problems[:_MOST_PROBLEMS]]
+    return list(problem_lines(FileProblems(problems, found=0), View()))
 
 
 def _report_broken_plugins() -> None:

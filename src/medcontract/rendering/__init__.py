@@ -1,8 +1,9 @@
 """Render results as text, by format. Nothing here prints, reads a file or exits.
 
-A format is a module of functions that take a result and a `View` and return text. Each function is registered in
-`RENDERERS`, by the class of the result and the format. The options of the commands, their help texts and the file
-extensions of `--out` are derived from this table.
+A format is a module with a function `document`, which takes a result and a `View` and returns text. Text, Markdown and
+HTML are writers of the `Page` that `pages` makes of a result; the others read the result. Formats are registered in
+`_RESULTS`, by the class of the result. The options of the commands, their help texts and the file extensions of `--out`
+are derived from this table.
 """
 
 from __future__ import annotations
@@ -12,78 +13,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from medcontract.rendering.page import Page
     from medcontract.rendering.view import View
     from medcontract.results.base import Result
 
-Renderer = Callable[[Any, "View"], str]
+Renderer = Callable[[Any, "View"], Any]
+
+_RESULTS: dict[str, tuple[str, str]] = {
+    "Validation": ("checks:validation", "text json markdown csv github gitlab sarif junit html"),
+    "Preflight": ("checks:preflight", "text json markdown csv github gitlab sarif junit html"),
+    "Score": ("score:score", "text json markdown html"),
+    "Leaderboard": ("leaderboard:leaderboard", "text json markdown csv html"),
+    "Comparison": ("comparison:comparison", "text json markdown csv html"),
+    "Fix": ("checks:fix", "text"),
+    "CacheInfo": ("reference:cache_info", "text json"),
+    "Explanation": ("reference:explanation", "text json"),
+    "ContractList": ("reference:contract_list", "text json"),
+    "ContractSchema": ("reference:contract_schema", "json markdown"),
+    "Normalization": ("reference:normalization", "text json"),
+    "Protocol": ("reference:protocol", "text json"),
+    "ProtocolCheck": ("reference:protocol_check", "text json"),
+    "ProtocolList": ("reference:protocol_list", "text json"),
+    "SchemaDiff": ("reference:schema_diff", "text json"),
+    "SchemaCheck": ("reference:schema_check", "text"),
+}
+"""For each class of results, the function in `pages` that describes it as a `Page`, and its formats."""
 
 RENDERERS: dict[tuple[str, str], str | Renderer] = {
-    ("Validation", "text"): "text.validation:validation",
-    ("Fix", "text"): "text.fix:fix",
-    ("CacheInfo", "text"): "text.cache:cache_info",
-    ("Preflight", "text"): "text.preflight:preflight",
-    ("Score", "text"): "text.score:score",
-    ("Leaderboard", "text"): "text.leaderboard:leaderboard",
-    ("Comparison", "text"): "text.comparison:comparison",
-    ("Explanation", "text"): "text.reference:explanation",
-    ("ContractList", "text"): "text.reference:contract_list",
-    ("Normalization", "text"): "text.reference:normalization",
-    ("Protocol", "text"): "text.reference:protocol",
-    ("ProtocolCheck", "text"): "text.reference:protocol_check",
-    ("ProtocolList", "text"): "text.reference:protocol_list",
-    ("SchemaDiff", "text"): "text.schemas:schema_diff",
-    ("SchemaCheck", "text"): "text.schemas:schema_check",
-    ("Validation", "json"): "json:document",
-    ("CacheInfo", "json"): "json:document",
-    ("Preflight", "json"): "json:document",
-    ("Score", "json"): "json:document",
-    ("Leaderboard", "json"): "json:document",
-    ("Comparison", "json"): "json:document",
-    ("Explanation", "json"): "json:document",
-    ("ContractList", "json"): "json:document",
-    ("Normalization", "json"): "json:document",
-    ("Protocol", "json"): "json:document",
-    ("ProtocolCheck", "json"): "json:document",
-    ("ProtocolList", "json"): "json:document",
-    ("SchemaDiff", "json"): "json:document",
-    ("Score", "markdown"): "markdown:score",
-    ("Leaderboard", "markdown"): "markdown:leaderboard",
-    ("Comparison", "markdown"): "markdown:comparison",
-    ("ContractSchema", "json"): "json:document",
-    ("ContractSchema", "markdown"): "markdown:contract_schema",
-    ("Validation", "markdown"): "markdown:validation",
-    ("Preflight", "markdown"): "markdown:preflight",
-    ("Validation", "csv"): "csv:document",
-    ("Preflight", "csv"): "csv:document",
-    ("Leaderboard", "csv"): "csv:document",
-    ("Comparison", "csv"): "csv:document",
-    ("Validation", "github"): "github:document",
-    ("Preflight", "github"): "github:document",
-    ("Validation", "gitlab"): "gitlab:document",
-    ("Preflight", "gitlab"): "gitlab:document",
-    ("Validation", "sarif"): "sarif:document",
-    ("Preflight", "sarif"): "sarif:document",
-    ("Validation", "junit"): "junit:document",
-    ("Preflight", "junit"): "junit:document",
-    ("Validation", "html"): "html:document",
-    ("Preflight", "html"): "html:document",
-    ("Score", "html"): "html:document",
-    ("Leaderboard", "html"): "html:document",
-    ("Comparison", "html"): "html:document",
+    (result, name): f"{name}:document" for result, (_, names) in _RESULTS.items() for name in names.split()
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
 
-QUIET: dict[str, str | Renderer] = {
-    "Validation": "text.quiet:validation",
-    "Fix": "text.quiet:fix",
-    "Preflight": "text.quiet:preflight",
-    "Score": "text.quiet:score",
-    "Leaderboard": "text.quiet:leaderboard",
-    "Comparison": "text.quiet:comparison",
-    "SchemaDiff": "text.quiet:schema_diff",
-    "ProtocolCheck": "text.quiet:protocol_check",
-}
-"""The function for the text of each class of results with `--quiet`."""
+QUIET = frozenset({
+    "Validation", "Fix", "Preflight", "Score", "Leaderboard", "Comparison", "SchemaDiff", "ProtocolCheck"
+})  # fmt: skip
+"""Classes of results whose text is shorter with `--quiet`."""
 
 EXTENSIONS: dict[str, str] = {
     ".txt": "text",
@@ -124,17 +88,23 @@ def extensions_of(result: str) -> dict[str, str]:
     return {extension: format_name for extension, format_name in EXTENSIONS.items() if format_name in known}
 
 
+def page_of(result: Result, view: View) -> Page:
+    """Describe a result. Values of records are included only if the view shows them."""
+    page: Page = _function(f"pages.{_RESULTS[type(result).__name__][0]}")(result, view)
+    return page
+
+
+def _function(place: str) -> Renderer:
+    module, _, name = place.partition(":")
+    function: Renderer = getattr(import_module(f"medcontract.rendering.{module}"), name)
+    return function
+
+
 def render(result: Result, format_name: str = "text", view: View | None = None) -> str:
     """Render a result. Raises `KeyError` if the format is not registered for it."""
     from medcontract.rendering.view import View, without_commands
 
     view = View() if view is None else view
-    name = type(result).__name__
-    found = RENDERERS[name, format_name]
-    if view.quiet and format_name == "text":
-        found = QUIET.get(name, found)
-    if isinstance(found, str):
-        module, _, function = found.partition(":")
-        found = getattr(import_module(f"medcontract.rendering.{module}"), function)
-    text = found(result, view)
+    found = RENDERERS[type(result).__name__, format_name]
+    text = (_function(found) if isinstance(found, str) else found)(result, view)
     return without_commands(text) if format_name in _AS_TEXT else text

@@ -73,6 +73,8 @@ class Table(NamedTuple):
     """The number of columns after the numbers that are text."""
     shares: Sequence[float | None] = ()
     """The first number of each row as a share of its range, from 0 to 1; None if the range is not known."""
+    about: Sequence[str] = ()
+    """What each row is, for formats with room for it."""
 
     def first(self, most: int) -> Table:
         """The table with at most this many rows, if it is a long one; a note counts the others."""
@@ -81,7 +83,7 @@ class Table(NamedTuple):
         left = self.total - min(most, len(self.rows))
         notes = [f"and {left:,} more (--format json lists all)"] if left > 0 else []
         note = "; ".join([*notes, *filter(None, [self.note])])
-        return self._replace(rows=self.rows[:most], shares=self.shares[:most], note=note)
+        return self._replace(rows=self.rows[:most], shares=self.shares[:most], about=self.about[:most], note=note)
 
     @property
     def right_aligned(self) -> tuple[bool, ...]:

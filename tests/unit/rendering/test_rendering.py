@@ -18,9 +18,8 @@ from medcontract import rendering
 from medcontract.cli.main import main
 from medcontract.contracts import registry
 from medcontract.contracts.lesion_classes import CLASSES
-from medcontract.rendering.markdown import markdown_table
-from medcontract.rendering.text.score import aligned
-from medcontract.rendering.view import View
+from medcontract.rendering import markdown, text
+from medcontract.rendering.view import View, plain
 from medcontract.results.base import Result
 from medcontract.results.tables import Table
 
@@ -149,8 +148,9 @@ def test_text_columns_are_aligned_left() -> None:
     table = Table(
         "Documents", ("id", "type", "score"), [("a", "lab", "0.5"), ("b", "prescription", "1")], text_columns=2
     )
-    assert "|---|---|---:|" in list(markdown_table(table))
-    assert list(aligned(table, lambda text, _: text))[2:] == ["  a   lab             0.5", "  b   prescription      1"]
+    assert "|---|---|---:|" in list(markdown.table_lines(table))
+    lines = list(text.table_lines(table, plain))
+    assert lines[2:] == ["  a   lab             0.5", "  b   prescription      1"]
 
 
 @pytest.mark.parametrize("track", registry.TRACKS)

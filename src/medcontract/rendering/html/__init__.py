@@ -1,45 +1,62 @@
-"""Results as HTML pages: one file each, without scripts and without anything to download.
-
-Each result has a function that describes a `Page` (`page.py`): the verdict, the most important figures, then sections
-from the most to the least important. The template is the same for all.
-"""
+"""Pages as HTML: one file each, without scripts and without anything to download. The template is the same for all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
-from markupsafe import Markup
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-from medcontract.rendering import formats_of
+from medcontract.problems import plural
+from medcontract.rendering import formats_of, page_of
 from medcontract.rendering import render as rendered
-from medcontract.rendering.html import page
-from medcontract.rendering.html.checks import preflight_page, validation_page
-from medcontract.rendering.html.comparison import comparison_page
-from medcontract.rendering.html.leaderboard import leaderboard_page
-from medcontract.rendering.html.page import Page
-from medcontract.rendering.html.score import score_page
-from medcontract.rendering.view import View
+from medcontract.rendering.html import charts
+from medcontract.rendering.html.problems import Group, groups
+from medcontract.rendering.page import (
+    Block,
+    Bullets,
+    ChangeTable,
+    FileProblems,
+    Items,
+    Line,
+    Lines,
+    Page,
+    Pairs,
+    Paragraph,
+    Problems,
+    Section,
+    clipped,
+)
+from medcontract.rendering.view import View, clean
 from medcontract.results.base import Result
-from medcontract.results.comparison import Comparison
-from medcontract.results.leaderboard import Leaderboard
-from medcontract.results.preflight import Preflight
-from medcontract.results.score import Score
+from medcontract.results.tables import MOST_ROWS, Bars, Distribution, Matrix, Table
 from medcontract.results.validation import FileReport, Validation
 
-_PAGES: dict[type, Callable[[Any, View], Page]] = {
-    Validation: validation_page,
-    Preflight: preflight_page,
-    Score: score_page,
-    Leaderboard: leaderboard_page,
-    Comparison: comparison_page,
-}
-"""The page of each kind of result."""
+_LABEL_AND_VALUE = 2
+"""The columns of a table that a bar chart shows completely."""
+_MOST = 2000
+"""The number of rows of any table."""
+_FEW_ROWS, _FIRST_ROWS = 30, 20
+"""A table with more rows than the first shows the second number of them; the reader unfolds the others."""
+_LONG = 20
+"""A column with a longer text is wrapped."""
 
 
 def document(result: Result, view: View) -> str:
-    """The page of a result."""
-    return page.render(_PAGES[type(result)](result, view))
+    return write(page_of(result, view), view.show_values)
+
+
+def write(page: Page, show_values: bool = False) -> str:
+    """The page as one file that needs nothing else."""
+    return _render("page.html", page, show_values)
+
+
+def fragment(page: Page) -> str:
+    """The page as part of another one, such as a notebook: styles apply inside it only."""
+    return _render("fragment.html", page, False)
 
 
 def notebook(result: Result) -> str:
@@ -47,11 +64,185 @@ def notebook(result: Result) -> str:
     view = View()
     if isinstance(result, FileReport):
         result = Validation.of((result,))
-    describe = _PAGES.get(type(result))
-    return page.fragment(describe(result, view)) if describe else _as_text(result, view)
-
-
-def _as_text(result: Result, view: View) -> str:
-    name = "text" if "text" in formats_of(type(result).__name__) else "json"
-    text = rendered(result, name, view) if formats_of(type(result).__name__) else result.to_json()
+    formats = formats_of(type(result).__name__)
+    if "html" in formats:
+        return fragment(page_of(result, view))
+    text = rendered(result, "text" if "text" in formats else "json", view) if formats else result.to_json()
     return Markup("<pre>{}</pre>").format(text)
+
+
+def _render(template: str, page: Page, show_values: bool) -> str:
+    shown = [(section.title, [each for block in section.blocks for each in _blocks(block, section, show_values)])
+             for section in page.sections if section.on != "terminal"]  # fmt: skip
+    facts = [(fact, "" if fact.gauge is None else charts.gauge(fact.gauge, f"{fact.name} {fact.value}: {fact.note}"))
+             for fact in page.facts]  # fmt: skip
+    sections = [(title, blocks) for title, blocks in shown if blocks]
+    return _environment().get_template(template).render(page=page, facts=facts, sections=sections)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("medcontract.rendering.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: clean(value) if type(value) is str else value,
+    )
+    environment.filters["code"] = _with_code
+    environment.filters["breakable"] = _breakable
+    environment.filters["line"] = _line
+    return environment
+
+
+def _with_code(text: str) -> Markup:
+    """Text of the catalog, with `names` as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped
+
+
+def _breakable(text: str) -> Markup:
+    """A name that may be broken after an underscore or a slash, which browsers do not do by themselves."""
+    return Markup(re.sub("(?<=[_/])", "<wbr>", str(escape(clean(text)))))  # noqa: S704  # escaped
+
+
+_CODE = Markup("<code>{}</code>")
+_SPANS = {"code": _CODE, "digest": _CODE, "strong": Markup("<strong>{}</strong>")}
+
+
+def _line(line: Line) -> Markup:
+    parts = [(part, "") if isinstance(part, str) else part for part in line]
+    return Markup("").join(_SPANS.get(role, Markup("{}")).format(clean(text)) for text, role in parts)
+
+
+# --- blocks
+
+
+class Shown(NamedTuple):
+    """What a macro of the template shows."""
+
+    macro: str
+    data: Any
+
+
+def _blocks(block: Block, section: Section, show_values: bool) -> Iterator[Shown]:
+    match block:
+        case Table():
+            yield from table_blocks(block, section.most or MOST_ROWS)
+        case ChangeTable():
+            yield from _changes(block)
+        case Problems(parts, totals):
+            found = _groups(parts, show_values)
+            if found:
+                yield Shown("problem_groups", found)
+                left = _left(*parts)
+                yield from [Shown("note", [left])] if left else []
+            yield from [Shown("note", [f"Total: {'; '.join(totals)}."])] if totals else []
+        case Items(_, items):
+            data = [(item, _groups([item.problems], show_values), _left(item.problems)) for item in items]
+            yield Shown("items", data)
+        case Bullets(lines):
+            yield from [Shown("bullets", lines)] if lines else []
+        case Pairs(_, rows):
+            yield from [Shown("pairs", [clipped(row) for row in rows])] if rows else []
+        case Lines(lines):
+            yield Shown("lines", lines)
+        case Paragraph(line, note):
+            yield Shown("note" if note else "paragraph", line)
+
+
+def _groups(parts: Sequence[FileProblems], show_values: bool) -> list[Group]:
+    return groups((each for part in parts for each in part.problems), show_values)
+
+
+def _left(*parts: FileProblems) -> str:
+    left = sum(part.left(len(part.problems)) for part in parts)
+    return f"and {plural(left, 'more problem')} that are not listed (--max-problems shows more)" if left > 0 else ""
+
+
+# --- tables
+
+
+class Cell(NamedTuple):
+    text: str
+    kind: str = ""
+    """The class of the cell: number or long."""
+    share: int | None = None
+    """The length of a bar behind the number, in percent of the cell."""
+
+
+class ShownTable(NamedTuple):
+    """A table as the template shows it: the first rows, and the others folded."""
+
+    title: str
+    head: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+    rest: Sequence[Sequence[Cell]]
+    more: str
+    note: str
+
+
+def table_blocks(table: Table, most: int = MOST_ROWS) -> Iterator[Shown]:
+    """The chart of a table, then the table; a matrix is shown as a heat map only."""
+    total, most = (len(table.rows), _MOST) if table.total is None else (table.total, most)
+    table = table._replace(total=total).first(most)
+    if not table.rows:
+        return
+    if isinstance(table.chart, Matrix):
+        counts = table.chart.counts
+        shares = [[round(100 * count / sum(row)) if sum(row) else 0 for count in row] for row in counts]
+        yield Shown("heat_map", (table.chart, shares))
+        yield from [Shown("note", [table.note])] if table.note else []
+        return
+    shown = _shown(table)
+    if isinstance(table.chart, Bars):
+        yield Shown("chart", charts.bars(table.chart, table.title))
+        if len(table.head) == _LABEL_AND_VALUE:
+            yield Shown("folded_table", shown._replace(note=""))
+            yield from [Shown("note", [table.note])] if table.note else []
+            return
+    elif isinstance(table.chart, Distribution):
+        yield Shown("chart", charts.distribution(table.chart))
+    yield Shown("table", shown)
+
+
+def _shown(table: Table) -> ShownTable:
+    if table.about:
+        rows = [(*row, about) for row, about in zip(table.rows, table.about, strict=True)]
+        table = table._replace(head=(*table.head, "what it is"), rows=rows, last_columns=table.last_columns + 1)
+    aligned = table.right_aligned
+    head = [Cell(name, "number" if right else "") for name, right in zip(clipped(table.head), aligned, strict=True)]
+    shares = table.shares or [None] * len(table.rows)
+    texts = [clipped(row) for row in table.rows]
+    kinds = [
+        "number" if right else "long" if any(len(text) > _LONG for text in column) else ""
+        for right, column in zip(aligned, zip(*texts, strict=True), strict=True)
+    ]
+    shown = [_cells(row, kinds, share) for row, share in zip(texts, shares, strict=True)]
+    split = len(shown) if len(shown) <= _FEW_ROWS else _FIRST_ROWS
+    more = plural(len(shown) - split, "more row")
+    return ShownTable(table.title, head, shown[:split], shown[split:], more, table.note)
+
+
+def _cells(texts: Sequence[str], kinds: Sequence[str], share: float | None) -> list[Cell]:
+    """The cells of a row; the first number of the row has the bar."""
+    bar = kinds.index("number") if share is not None and "number" in kinds else None
+    length = round(100 * min(max(share or 0, 0), 1))
+    return [
+        Cell(text, kind, length if position == bar else None)
+        for position, (text, kind) in enumerate(zip(texts, kinds, strict=True))
+    ]
+
+
+def _changes(block: ChangeTable) -> Iterator[Shown]:
+    """Rows with the direction of the change, and a line from the value before to that after."""
+    table = block.table._replace(total=len(block.table.rows)).first(MOST_ROWS)
+    rows = []
+    for row, change in zip(table.rows, block.changes, strict=False):
+        name, before, after, text = clipped(row)
+        text = {"+": "▲ +", "-": "▼ −"}.get(text[0], text[0]) + text[1:]
+        label = f"from {before} to {after}, on a scale from 0 to 1"
+        chart = "" if change.scale is None else charts.change(*change.scale, change.role, label)
+        rows.append((name, before, after, text, change.role, chart))
+    yield Shown("changes", rows)
+    yield from [Shown("note", [table.note])] if table.note else []

@@ -11,6 +11,7 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup
 
+from medcontract.rendering.page import Gauge
 from medcontract.results.base import printable
 from medcontract.results.tables import Bars, Distribution, number
 
@@ -25,89 +26,53 @@ _BINS = 20
 
 def bars(chart: Bars, title: str) -> Markup:
     """A labeled bar per value, and an axis that starts at 0. A missing value is a dash, not a bar."""
-    height = _ROW * len(chart.labels) + _AXIS
-    parts = [*_grid(chart.high, chart.unit, height - _AXIS)]
-    for position, (label, value) in enumerate(zip(chart.labels, chart.values, strict=True)):
-        parts.append(_bar(position * _ROW, label, value, chart))
-    shown = "; ".join(f"{_short(label)} {number(v, chart.unit)}" for label, v in _first(chart))
-    return _svg(height, f"{title}: {shown}" if title else shown, parts)
+    height = _ROW * len(chart.labels)
+    parts = list(_grid(chart.high, height))
+    values = list(zip(chart.labels, chart.values, strict=True))
+    for top, (label, value) in zip(range(0, height, _ROW), values, strict=True):
+        parts += [
+            _text(0, top + 16, _short(label), role=""),
+            _text("100%", top + 16, number(value, chart.unit), "end", "value"),
+        ]
+        parts.append(_rect(0, top + 21, "100%", _BAR, "track"))
+        if value is not None:
+            parts.append(_rect(0, top + 21, f"{_percent(value, chart.high)}%", _BAR, "bar"))
+    shown = "; ".join(f"{_short(label)} {number(value, chart.unit)}" for label, value in values[:_BINS])
+    return _svg(height + _AXIS, f"{title}: {shown}" if title else shown, parts)
 
 
-def _first(chart: Bars) -> list[tuple[str, float | None]]:
-    return list(zip(chart.labels, chart.values, strict=True))[:_BINS]
-
-
-def _bar(top: int, label: str, value: float | None, chart: Bars) -> Markup:
-    text = Markup('<text x="0" y="{}">{}</text><text x="100%" y="{}" class="value">{}</text>').format(
-        top + 16, _short(label), top + 16, number(value, chart.unit)
-    )
-    track = Markup('<rect x="0" y="{}" width="100%" height="{}" class="track"/>').format(top + 21, _BAR)
-    if value is None:
-        return text + track
-    bar = Markup('<rect x="0" y="{}" width="{}%" height="{}" class="bar"/>')
-    return text + track + bar.format(top + 21, _percent(value, chart.high), _BAR)
-
-
-def gate(share: float, minimum: float, passed: bool, label: str) -> Markup:
-    """The processed share, with a mark at the required minimum."""
+def gauge(gauge: Gauge, label: str) -> Markup:
+    """A share, with a mark at the required minimum."""
+    share, minimum = _percent(gauge.share, 1), min(_percent(gauge.minimum, 1), 99.4)
     parts = [
-        Markup('<rect x="0" y="4" width="100%" height="16" class="track"/>'),
-        Markup('<rect x="0" y="4" width="{}%" height="16" class="{}"/>').format(
-            _percent(share, 1), "good" if passed else "bad"
-        ),
-        Markup('<rect x="{}%" y="0" width="2" height="24" class="mark"/>').format(min(_percent(minimum, 1), 99.4)),
+        _rect(0, 4, "100%", 16, "track"),
+        _rect(0, 4, f"{share}%", 16, "good" if gauge.passed else "bad"),
+        _rect(f"{minimum}%", 0, 2, 24, "mark"),
     ]
     return _svg(24, label, parts)
 
 
 def distribution(chart: Distribution) -> Markup:
-    """A histogram with counts on top of the bars and the range of values below."""
+    """A histogram with the count of the tallest bar on top of it, and the range of values below."""
     counts = _binned(chart.values, chart.low, chart.high)
-    tallest = max(counts)
-    width = 100 / len(counts)
+    tallest, width, step = max(counts), 100 / _BINS, (chart.high - chart.low) / _BINS
     parts = []
     for position, count in enumerate(counts):
-        if not count:
-            continue
-        height = max(1, round(count / tallest * (_PLOT - 18)))
-        parts.append(
-            Markup('<rect x="{}%" y="{}" width="{}%" height="{}" class="bar"><title>{}</title></rect>').format(
-                _rounded(position * width + 0.3),
-                _PLOT - height,
-                _rounded(width - 0.6),
-                height,
-                _bin_title(chart, position, len(counts), count),
-            )
-        )
+        if count:
+            start, end = (chart.low + n * step for n in (position, position + 1))
+            title = f"{count:,} {chart.name} from {start:g} to {end:g}"
+            x, height = f"{_rounded(position * width + 0.3)}%", max(1, round(count / tallest * (_PLOT - 18)))
+            parts.append(_rect(x, _PLOT - height, f"{_rounded(width - 0.6)}%", height, "bar", title))
     top = counts.index(tallest)
-    anchor = "start" if top < 3 else "end" if top > len(counts) - 4 else "middle"
+    anchor = "start" if top < 3 else "end" if top > _BINS - 4 else "middle"
     at = {"start": top * width, "middle": (top + 0.5) * width, "end": (top + 1) * width}[anchor]
-    parts.append(
-        Markup('<text x="{}%" y="12" text-anchor="{}" class="small">{}</text>').format(
-            _rounded(at), anchor, f"{tallest:,}"
-        )
-    )
-    parts.append(Markup('<rect x="0" y="{}" width="100%" height="1" class="axis"/>').format(_PLOT))
+    parts += [_text(f"{_rounded(at)}%", 12, f"{tallest:,}", anchor), _rect(0, _PLOT, "100%", 1, "axis")]
     middle = (chart.low + chart.high) / 2
     for x, side, value in (("0", "start", chart.low), ("50%", "middle", middle), ("100%", "end", chart.high)):
-        parts.append(
-            Markup('<text x="{}" y="{}" text-anchor="{}" class="small">{}</text>').format(
-                x, _PLOT + 16, side, f"{value:g}"
-            )
-        )
-    parts.append(
-        Markup('<text x="50%" y="{}" text-anchor="middle" class="small">{}</text>').format(
-            _PLOT + 34, f"{chart.axis} (height: number of {chart.name})"
-        )
-    )
+        parts.append(_text(x, _PLOT + 16, f"{value:g}", side))
+    parts.append(_text("50%", _PLOT + 34, f"{chart.axis} (height: number of {chart.name})", "middle"))
     label = f"{len(chart.values):,} {chart.name} by {chart.axis}, from {chart.low:g} to {chart.high:g}"
     return _svg(_PLOT + 40, label, parts)
-
-
-def _bin_title(chart: Distribution, position: int, bins: int, count: int) -> str:
-    step = (chart.high - chart.low) / bins
-    start, end = chart.low + position * step, chart.low + (position + 1) * step
-    return f"{count:,} {chart.name} from {start:g} to {end:g}"
 
 
 def _binned(values: Sequence[float], low: float, high: float) -> list[int]:
@@ -123,29 +88,22 @@ def change(before: float, after: float, role: str, label: str) -> Markup:
     """A line from the value before to the value after, on an axis from 0 to 1; `role`: good, bad or neutral."""
     start, end = (_percent(value, 1) for value in (before, after))
     left, right = sorted((start, end))
+    dot = Markup('<circle cx="{}%" cy="10" r="{}" class="{}"/>')
     parts = [
-        Markup('<rect x="0" y="9" width="100%" height="2" class="track"/>'),
-        Markup('<rect x="{}%" y="8" width="{}%" height="4" class="{}"/>').format(left, _rounded(right - left), role),
-        Markup('<circle cx="{}%" cy="10" r="4" class="dot"/>').format(_inside(start)),
-        Markup('<circle cx="{}%" cy="10" r="6" class="{}"/>').format(_inside(end), role),
+        _rect(0, 9, "100%", 2, "track"),
+        _rect(f"{left}%", 8, f"{_rounded(right - left)}%", 4, role),
+        dot.format(min(max(start, 2), 98), 4, "dot"),  # within the chart
+        dot.format(min(max(end, 2), 98), 6, role),
     ]
     return _svg(20, label, parts)
 
 
-def _inside(percent: float) -> float:
-    """Keeps a dot within the chart."""
-    return min(max(percent, 2), 98)
-
-
-def _grid(high: float, unit: str, height: int) -> Iterator[Markup]:
+def _grid(high: float, height: int) -> Iterator[Markup]:
     """Ticks at round numbers; their labels never overlap, since there are at most six."""
     for value in ticks(high):
         x = _percent(value, high)
-        anchor = "start" if x < 3 else "end" if x > 97 else "middle"
-        yield Markup('<rect x="{}%" y="0" width="1" height="{}" class="grid"/>').format(min(x, 99.7), height)
-        yield Markup('<text x="{}%" y="{}" text-anchor="{}" class="small">{}</text>').format(
-            x, height + 16, anchor, f"{value:g}"
-        )
+        yield _rect(f"{min(x, 99.7)}%", 0, 1, height, "grid")
+        yield _text(f"{x}%", height + 16, f"{value:g}", "start" if x < 3 else "end" if x > 97 else "middle")
 
 
 def ticks(high: float) -> list[float]:
@@ -168,6 +126,16 @@ def _rounded(value: float) -> float:
 def _short(label: str) -> str:
     label = printable(label)
     return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+
+
+def _rect(x: object, y: int, width: object, height: int, role: str, title: str = "") -> Markup:
+    inside = Markup("<title>{}</title>").format(title) if title else ""
+    rect = Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}">{}</rect>')
+    return rect.format(x, y, width, height, role, inside)
+
+
+def _text(x: object, y: int, text: str, anchor: str = "start", role: str = "small") -> Markup:
+    return Markup('<text x="{}" y="{}" text-anchor="{}" class="{}">{}</text>').format(x, y, anchor, role, text)
 
 
 def _svg(height: int, label: str, parts: Sequence[Markup]) -> Markup:

@@ -1,0 +1,171 @@
+"""What a result says to people, the most important facts first. Text, Markdown and HTML are writers of a `Page`.
+
+`pages` describes each kind of result as a page, once; a writer decides how a block looks and knows no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from medcontract.results.tables import Table
+from medcontract.results.validation import Problem
+
+Role = Literal["good", "bad", "warning", "neutral"]
+
+
+class Span(NamedTuple):
+    """A part of a line: strong, dim, good, error, warning, hint, code (a name) or digest (a hash)."""
+
+    text: str
+    role: str
+
+
+Line = Sequence[str | Span]
+
+
+class Code(str):
+    """A cell of a table that is a name, such as that of a field."""
+
+    __slots__ = ()
+
+
+class Gauge(NamedTuple):
+    """A share, and the minimum that it has to reach."""
+
+    share: float
+    minimum: float
+    passed: bool
+
+
+class Fact(NamedTuple):
+    """An important figure. It is shown at the top of a page."""
+
+    name: str
+    value: str
+    note: str = ""
+    gauge: Gauge | None = None
+
+
+class Paragraph(NamedTuple):
+    line: Line
+    note: bool = False
+
+
+class Bullets(NamedTuple):
+    lines: Sequence[Line]
+    label: str = ""
+    """What each of them is, for a terminal: a warning or a hint."""
+
+
+class Lines(NamedTuple):
+    """Lines that are aligned already, or code."""
+
+    lines: Sequence[Line]
+    language: str = ""
+
+
+class Pairs(NamedTuple):
+    """Names with values."""
+
+    head: tuple[str, str]
+    rows: Sequence[tuple[str, str]]
+
+
+class Change(NamedTuple):
+    """The first change in a row of a table. `scale`: the values before and after, if they are between 0 and 1."""
+
+    role: Role
+    scale: tuple[float, float] | None = None
+
+
+class ChangeTable(NamedTuple):
+    """A table with the columns name, before, after and change."""
+
+    table: Table
+    changes: Sequence[Change]
+
+
+class FileProblems(NamedTuple):
+    """The problems of a file, or of several."""
+
+    problems: Sequence[tuple[str, Problem]]
+    """The listed ones, each with the name of its file."""
+    found: int
+    """How many there are, listed or not."""
+    file: str = ""
+    """The path, if all of them are of one file."""
+    outcome: Line = ()
+    """The outcome for the file."""
+    unreadable: bool = False
+    """The file could not be checked, so that the problems are the outcome."""
+
+    def left(self, shown: int) -> int:
+        """How many problems there are besides the first ones, which stand for similar ones, too."""
+        return self.found - shown - sum(problem._more for _, problem in self.problems[:shown])
+
+
+class Problems(NamedTuple):
+    parts: Sequence[FileProblems]
+    totals: Sequence[str] = ()
+    """How often each rule across files was violated, listed or not."""
+
+
+class Item(NamedTuple):
+    """Something with an outcome, such as a check."""
+
+    word: str
+    """The outcome."""
+    role: Role
+    title: str
+    detail: str = ""
+    """What was found."""
+    reasons: Sequence[str] = ()
+    problems: FileProblems = FileProblems((), 0)
+
+
+class Items(NamedTuple):
+    head: tuple[str, str]
+    """What the items are, and what the details are, as the head of a table."""
+    items: Sequence[Item]
+
+
+Block = Paragraph | Bullets | Lines | Pairs | Table | ChangeTable | Problems | Items
+
+
+class Section(NamedTuple):
+    title: str
+    blocks: Sequence[Block]
+    on: Literal["everything", "terminal", "pages"] = "everything"
+    """Where it is shown. Pages are Markdown and HTML."""
+    outcome: bool = False
+    """Shown on a terminal even with `--quiet`."""
+    most: int | None = None
+    """The number of rows of its tables, if it is not that of the format."""
+
+
+class Page(NamedTuple):
+    title: str
+    verdict: str = ""
+    role: Role = "neutral"
+    lines: Sequence[Line] = ()
+    """The outcome on a terminal."""
+    last: bool = False
+    """The lines are the last ones on a terminal, not the first."""
+    about: Sequence[str] = ()
+    """What the verdict refers to, such as the team."""
+    facts: Sequence[Fact] = ()
+    reasons: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    contracts: str = ""
+    """With `--quiet`: the contracts of the files."""
+    version: str = ""
+
+
+_LONGEST_NAME, LONGEST_CELL = 80, 1000
+
+
+def clipped(cells: Sequence[str], longest: int = _LONGEST_NAME) -> list[str]:
+    """Truncate long cells, except the last, so that a hostile name cannot pad every row of a table."""
+    limits = [longest] * (len(cells) - 1) + [LONGEST_CELL]
+    return [text if len(text) <= most else f"{text[: most - 1]}…" for text, most in zip(cells, limits, strict=True)]

@@ -1,0 +1,240 @@
+"""The page of a score, and the parts of it that other pages have, too."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+from medcontract.problems import plain_name, plural, shorten
+from medcontract.rendering.page import (
+    Bullets,
+    Fact,
+    FileProblems,
+    Gauge,
+    Line,
+    Page,
+    Pairs,
+    Paragraph,
+    Problems,
+    Section,
+    Span,
+)
+from medcontract.rendering.view import View
+from medcontract.results.comparison import Comparison
+from medcontract.results.leaderboard import Leaderboard
+from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, ProtocolUsed, Score
+from medcontract.results.tables import MOST_ROWS, Table, long_table, number
+
+_WHOLE_DOCUMENT = ("document failed", "no valid record")
+"""States that all items of a document share."""
+
+
+def score(score: Score, view: View) -> Page:
+    """The outcome and the headline, the tables, the problems, and what is needed to verify the score."""
+    word = "Valid" if score.valid else "Not valid" if score.result is not None else "Refused"
+    reasons = _decision_reasons(score)
+    return Page(
+        title=f"Score: {score.track}",
+        verdict=score.decision if score.decision and score.valid else word,
+        role="good" if score else "bad",
+        lines=list(_outcome(score, word, "; ".join(reasons))),
+        about=[
+            *([f"{word}."] if score.decision and score.valid else []),
+            *([f"{_entrant(shorten(score.team_name), score._entrant)}."] if score.team_name else []),
+        ],
+        facts=facts(score),
+        reasons=[*reasons, *score.reasons],
+        sections=sections(score, view),
+        contracts=contracts_line(file.contract for file in score.inputs),
+        version=versions(score),
+    )
+
+
+def _outcome(score: Score, word: str, why: str) -> Iterator[Line]:
+    """The decision, then whether the score counts, with reasons, and the processing gate."""
+    if score.decision:
+        yield [Span(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")]
+    subject = f"  {score.track}{f', {shorten(score.team_name)}' if score.team_name else ''}"
+    name, value = _headline(score)
+    figure: Line = ["  ", Span(f"{shorten(name)} {value}", "strong")] if score.valid and value != number(None) else []
+    yield [Span(word.upper(), "good" if score.valid else "error"), subject, *figure]
+    yield from reason_lines(() if score.valid else score.reasons)
+    gate = score.processing
+    if gate is not None and gate.passed:  # otherwise it is a reason
+        counts = f"processed {gate.processed:,} of {gate.expected:,}"
+        yield ["  ", Span(f"{counts}, {gate._share}; at least {gate._asked} required", "good")]
+
+
+def reason_lines(reasons: Sequence[str]) -> Iterator[Line]:
+    for reason in reasons:
+        yield ["  ", Span("reason:", "error"), f" {reason}"]
+
+
+def _decision_reasons(score: Score) -> list[str]:
+    """The gates that a decision failed, and those that could not be checked."""
+    if not score.decision:
+        return []
+    words = {False: "failed", None: "not checked"}
+    lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
+    return [f"{word} {', '.join(names)}" for word, names in lacking.items() if names]
+
+
+def _entrant(name: str, kind: str) -> str:
+    """The name, after the word for what it is unless it starts with it: Team Nordlicht."""
+    return name if name.casefold().split()[:1] == [kind] else f"{kind.capitalize()} {name}"
+
+
+def facts(score: Score) -> list[Fact]:
+    """The headline, and the processing gate."""
+    name, value = _headline(score)
+    found = [Fact(with_direction(name, score._lower_is_better), value)] if value != number(None) else []
+    gate = score.processing
+    if gate is not None:
+        outcome = "passed" if gate.passed else "not passed"
+        note = f"{gate._share}, at least {gate._asked} required: {outcome}"
+        gauge = Gauge(gate.success_rate, gate.minimum, gate.passed)
+        found.append(Fact("processed", f"{gate.processed:,} of {gate.expected:,}", note, gauge))
+    return found
+
+
+def _headline(score: Score) -> tuple[str, str]:
+    """The name and value of the most important figure."""
+    units = {figure.name: figure.unit for figure in score._figures}
+    for name, value in (score._headline, score._second):
+        if value is not None:
+            return plain_name(name), number(value, units.get(name, ""))
+    return plain_name(score._headline[0]), number(None)
+
+
+def with_direction(name: str, lower_is_better: bool) -> str:
+    """The name of a headline, with the direction if it is not the usual one."""
+    return f"{name} (lower is better)" if lower_is_better else name
+
+
+def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
+    """What follows the outcome. `problems`: they are not on the page yet."""
+    shown = [] if score.result is None or score._tables is None else score._tables(score)
+    repeated = [_headline(score)] if score.valid else []  # it is in the outcome
+    found = [
+        Section(table.title or "Figures", [_explained(table, score)])
+        for table in shown
+        if table.rows and list(table.rows) != repeated
+    ]
+    if score.breakdown:
+        found.append(Section("Breakdown", [_breakdown(score.breakdown, view.show_values)], most=MOST_ROWS))
+    if score.problems and problems:
+        listed = FileProblems([(problem.file, problem) for problem in score.problems], score._found)
+        found.append(Section("Problems", [Problems([listed], () if score.participant else score._broken_rules)]))
+    if score.warnings:
+        found.append(Section("Warnings", [Bullets([[each] for each in score.warnings], "warning")]))
+    if score._hints and view.show_values and not score.participant:
+        found.append(Section("Hints", [Bullets([[each] for each in score._hints], "hint")]))
+    return [*found, *inputs("Inputs", score.inputs), *protocol(score.protocol)]
+
+
+def _explained(table: Table, score: Score) -> Table:
+    """A table of figures with what they are: formulas with the parameters of the protocol."""
+    if table.head != ("figure", "value"):
+        return table
+    about = {figure.name: figure.about for figure in score._figures}
+    formulas = [_with_parameters(about.get(row[0], ""), score.protocol) for row in table.rows]
+    return table._replace(about=formulas) if any(formulas) else table
+
+
+def _with_parameters(formula: str, protocol: ProtocolUsed) -> str:
+    """The formula with the values of parameters in place of their names."""
+    numbers = {name: value for name, value in protocol.parameters.items() if isinstance(value, int | float)}
+    if not numbers or not formula:
+        return formula
+    names = "|".join(re.escape(name) for name in sorted(numbers, key=len, reverse=True))
+    return re.sub(rf"(?<![\w.-])(?:{names})(?![\w-])", lambda match: _parameter(numbers[match[0]]), formula)
+
+
+def _breakdown(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
+    """A row for each wrong field, for each item without a prediction, and for each document without any."""
+    lost = Counter((item.doc_id, item.doc_type, item.state) for item in items if item.state in _WHOLE_DOCUMENT)
+    rows: list[tuple[str, ...]] = []
+    rows += [(doc, kind, plural(count, "item"), "", state) for (doc, kind, state), count in lost.items()]
+    for item in items:
+        if item.state in _WHOLE_DOCUMENT:
+            continue
+        name = f" {shorten(item.name or '')}" if show_values else ""
+        place = (item.doc_id, item.doc_type, f"{item.item + 1}{name}")
+        rows += [
+            (*place, field.field, f"{field.difference}{_values(field) if show_values else ''}") for field in item.fields
+        ]
+        if item.paired_name is None and item.state != "right":
+            nearest = f" {shorten(item.nearest_name or '')!r}" if show_values else ""
+            closest = "" if item.nearest is None else f"; closest prediction{nearest} has similarity {item.nearest:.0f}"
+            rows.append((*place, "", f"not matched{closest}"))
+    right = sum(item.state == "right" for item in items)
+    note = f"{right:,} of {len(items):,} items are correct."
+    head = ("document", "type", "item", "field", "difference")
+    return long_table(Table("Breakdown", head, rows, note, numeric=False))
+
+
+def _values(field: FieldDifference) -> str:
+    """Both values, and their normalized forms if these differ."""
+    expected, got = field.expected or "", field.got or ""
+    want, have = field.expected_normalized or "", field.got_normalized or ""
+    shown = f": expected {shorten(expected)!r}, got {shorten(got)!r}"
+    return shown if (want, have) == (expected, got) else f"{shown} (compared: {shorten(want)!r}, {shorten(have)!r})"
+
+
+# --- what is needed to verify a result
+
+
+def inputs(title: str, files: Sequence[InputFile]) -> Iterator[Section]:
+    """The files that a result was computed from, with their hashes."""
+    if files:
+        yield Section(title, [Bullets([_input(file) for file in files])])
+
+
+def _input(file: InputFile) -> Line:
+    how = f" ({file._how})" if file._how else ""
+    content: Line = [", content ", Span(file.content_sha256, "digest")] if file.content_sha256 else []
+    records = [] if file.records is None else [f", {plural(file.records, 'record')}"]
+    return [f"{file.name}: {file.contract}{how}, sha256 ", Span(file.sha256, "digest"), *content, *records]
+
+
+def protocol(used: ProtocolUsed) -> Iterator[Section]:
+    version = f"{used.id} v{used.version}, fingerprint "
+    yield Section("Protocol", [Paragraph([f"protocol {version}", Span(used.fingerprint, "digest")])])
+    values = [(name, _parameter(value)) for name, value in used.parameters.items()]
+    yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages")
+
+
+def _parameter(value: float | str | None) -> str:
+    """A parameter as a decimal, with all digits."""
+    if value is None or isinstance(value, str):
+        return value or "null"
+    return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
+
+
+def versions(result: Score | Leaderboard | Comparison) -> str:
+    """The versions that the result was computed with."""
+    others = ", ".join(f"{name} {version}" for name, version in result.environment.to_dict().items())
+    return f"medcontract {result.medcontract_version}, {others}"
+
+
+def contracts_line(contracts: Iterable[str]) -> str:
+    """The contracts that a result is about."""
+    return f"contracts: {contract_names(contracts)}"
+
+
+def contract_names(contracts: Iterable[str]) -> str:
+    return ", ".join(sorted(set(contracts))) or "no contract recognized"
+
+
+def report(title: str, subject: str, headline: str, value: float | None, tables: Iterable[Table]) -> Page:
+    """The page of a report that is not a score, such as one of another tool; the headline is not repeated."""
+    name, text = plain_name(headline), number(value)
+    shown = [table for table in tables if table.rows and list(table.rows) != [(name, text)]]
+    return Page(
+        title=title,
+        verdict=subject,
+        facts=[] if value is None else [Fact(name, text)],
+        sections=[Section(table.title, [table]) for table in shown],
+    )

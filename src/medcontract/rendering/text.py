@@ -1,0 +1,186 @@
+"""Pages as text for a terminal; with `--quiet`, only the outcome. Problems look like the messages of a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from medcontract.problems import is_plain, plural
+from medcontract.rendering import page_of
+from medcontract.rendering.page import (
+    Block,
+    Bullets,
+    ChangeTable,
+    FileProblems,
+    Item,
+    Items,
+    Line,
+    Lines,
+    Pairs,
+    Problems,
+    clipped,
+)
+from medcontract.rendering.view import Style, View, clean
+from medcontract.results.base import Result
+from medcontract.results.tables import MOST_CASES, Table
+from medcontract.results.validation import Problem
+
+_WORDS = {"failed": "FAIL", "warning": "WARN", "passed": "pass", "skipped": "skip"}
+"""Words of items that are shorter on a terminal, so that they are aligned."""
+_ITEM_ROLES = {"good": "good", "bad": "error", "warning": "warning", "neutral": "warning"}
+_DIGEST = 16
+"""The digits of a hash that identify it for people."""
+_APART = (Table, ChangeTable, Items, Lines)
+"""Blocks with a blank line before and after them."""
+
+
+def document(result: Result, view: View) -> str:
+    page = page_of(result, view)
+    outcome = [_line(line, view.style) for line in page.lines]
+    contracts = [clean(page.contracts)] if view.quiet and page.contracts else []
+    outcome = [*contracts, *outcome] if page.last else [*outcome, *(f"  {line}" for line in contracts)]
+    parts = [] if page.last else [(outcome, not view.quiet)]
+    for section in page.sections:
+        if section.on == "pages" or (view.quiet and not section.outcome):
+            continue
+        for block in section.blocks:
+            lines = list(_block(block, view, section.most or MOST_CASES))
+            if isinstance(block, Items) and not view.quiet:
+                lines.insert(0, view.style(clean(f"{section.title}:"), "strong"))
+            parts.append((lines, isinstance(block, _APART) and not view.quiet))
+    parts += [(outcome, False)] if page.last else []
+    return "\n".join(_spaced(parts)) + "\n"
+
+
+def _spaced(parts: Sequence[tuple[Sequence[str], bool]]) -> list[str]:
+    """The lines of all parts, with a blank line before and after those that are apart."""
+    lines: list[str] = []
+    open_after = False
+    for part, apart in parts:
+        if part and lines and lines[-1] and (apart or open_after):
+            lines.append("")
+        lines += part
+        open_after = apart if part else open_after
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _block(block: Block, view: View, most: int) -> Iterator[str]:
+    style = view.style
+    match block:
+        case Problems():
+            for part in block.parts:
+                yield from problem_lines(part, view)
+            yield from (f"{style('total:', 'dim')} {clean(line)}" for line in block.totals)
+        case Table() | ChangeTable():
+            yield from table_lines(block.table if isinstance(block, ChangeTable) else block, style, most)
+        case Items():
+            for item in block.items:
+                yield from _item(item, view)
+        case Bullets(lines, label) if label:
+            yield from (f"{style(f'{label}:', label)} {_line(line, style)}" for line in lines)
+        case Bullets(lines):
+            yield from (style(_line(line), "dim") for line in lines)
+        case Lines(lines):
+            yield from (_line(line, style) for line in lines)
+        case Pairs(_, rows):
+            yield from (f"  {clean(name)}  {clean(value)}" for name, value in rows)
+        case _:
+            yield style(_line(block.line), "dim")
+
+
+def _line(line: Line, style: Style | None = None) -> str:
+    texts = []
+    for part in line:
+        role = "" if isinstance(part, str) else part.role
+        text = clean(part if isinstance(part, str) else part.text)
+        text = text[:_DIGEST] if role == "digest" else text
+        texts.append(style(text, role) if style and role not in ("", "code", "digest") else text)
+    return "".join(texts)
+
+
+def table_lines(table: Table, style: Style, most: int = MOST_CASES) -> Iterator[str]:
+    """The table in columns, with text aligned left and numbers aligned right; its head only if it has a title."""
+    table = table.first(most)
+    if not table.rows:
+        return
+    rows = [tuple(map(clean, clipped(row))) for row in table.rows]
+    cells = [tuple(map(clean, clipped(table.head))), *rows] if table.title else rows
+    widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
+    if table.title:
+        yield style(clean(table.title), "strong")
+    for position, row in enumerate(cells):
+        columns = zip(row, widths, table.right_aligned, strict=True)
+        padded = [cell.rjust(width) if right else cell.ljust(width) for cell, width, right in columns]
+        line = "  " + "  ".join(padded).rstrip()
+        yield style(line, "dim") if table.title and position == 0 else line
+    if table.note:
+        yield f"  {style(clean(table.note), 'dim')}"
+
+
+def _item(item: Item, view: View) -> Iterator[str]:
+    word = view.style(_WORDS.get(item.word, item.word), _ITEM_ROLES[item.role])
+    yield f"{word}  {clean(f'{item.title}: {item.detail}' if item.detail else item.title)}"
+    yield from (f"  {clean(reason)}" for reason in item.reasons)
+    problems = [] if view.quiet else list(problem_lines(item.problems, view))
+    if problems:
+        yield from ("", *(f"      {line}" if line else "" for line in problems))
+
+
+# --- problems
+
+
+def problem_lines(part: FileProblems, view: View) -> Iterator[str]:
+    """The problems of a file, each with a blank line after it, the number of the others, and the outcome."""
+    shown = 0
+    if part.unreadable or not view.quiet:
+        shown = len(part.problems) if part.file else min(len(part.problems), view.max_problems)
+    for name, problem in part.problems[:shown]:
+        yield from _problem(clean(name), problem, view)
+    left = part.left(shown)
+    if left > 0 and not view.quiet:
+        others = f"… and {plural(left, 'more problem')}" if shown else plural(left, "problem")
+        where = f"{clean(part.file)}: " if part.file else ""
+        kinds = " of other kinds" if part.file and shown else ""
+        yield f"{where}{view.style(f'{others}{kinds} (use --max-problems to show more)', 'dim')}"
+        yield ""
+    if part.outcome and not (view.quiet and part.unreadable):
+        yield _line(part.outcome, view.style)
+
+
+def _problem(path: str, problem: Problem, view: View) -> Iterator[str]:
+    style = view.style
+    what = style(f"{problem.severity} {problem.code}", problem.severity)
+    message = problem.message_with_value if view.show_values and not problem._excerpt else problem.message
+    yield f"{style(path + problem._place, 'strong')}: {what} {clean(message)}{_column(problem)}"
+    gutter = " " * len(str(problem.line or ""))
+    if view.show_values and problem._excerpt is not None:
+        yield f" {style(f'{problem.line} |', 'dim')} {problem._excerpt}"
+        if problem._caret >= 0:
+            caret = " " * _width(problem._excerpt[: problem._caret]) + style("^", problem.severity)
+            yield f" {style(f'{gutter} |', 'dim')} {caret}"
+    if problem.hint:
+        yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {clean(problem.hint)}"
+    if problem._more:
+        alike = plural(problem._more, f"more {problem._more_are if problem.record is not None else 'problem'}")
+        yield f" {gutter} {style(f'… and {alike} like this', 'dim')}"
+    yield ""
+
+
+def _column(problem: Problem) -> str:
+    """The column of a table: its letter in a CSV file, otherwise its name, unless the message has it."""
+    if problem._letter:
+        return f" (column {problem._letter})"
+    field = problem.field
+    if problem.line is not None or field is None or not is_plain(field) or f"'{field}'" in problem.message:
+        return ""
+    return f" (column '{field}')"
+
+
+def _width(text: str) -> int:
+    """The width on a terminal: wide characters take two columns, combining ones none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
