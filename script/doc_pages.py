@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from medcontract.catalog import problem_codes
-from medcontract.challenges import check_fields, check_metrics, check_rules, checking
+from medcontract.challenges.model import (
+    BOUNDS,
+    MOST_FIELDS,
+    MOST_METRICS,
+    MOST_RULES,
+    MOST_VALUES,
+    RULE_CODE,
+    RULE_KINDS,
+    TYPES,
+    Gate,
+)
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, MetricKind, MetricParameter
 
 _KEYS = {
@@ -21,7 +31,7 @@ _KEYS = {
     "score": "`headline`, the metric or sum that submissions are ranked by (required), and `sums`, weighted sums of "
     "metrics by name: `total = { macro_f1 = 0.7, mae = -0.01 }`. A metric that is better when lower needs a negative "
     "weight; weights need not add up to 1",
-    "gate": f"`min_processed`, the smallest share of processed cases. Default: {checking.MIN_PROCESSED}",
+    "gate": f"`min_processed`, the smallest share of processed cases. Default: {Gate().min_processed}",
 }
 _TYPES = {
     "text": "any string",
@@ -75,7 +85,7 @@ _ABOUT_RULES = f"""\
 
 A `[[rule]]` has a `kind` and these keys. It applies to all lists with its fields, or only to one of them with
 `within = "predictions"` or `within = "truth"`. `message`, `hint`, `severity` (`"error"` or `"warning"`) and `code`
-(one of MC2xx, by default {check_rules.RULE_CODE}) change what is reported. A record in which `field` is null satisfies
+(one of MC2xx, by default {RULE_CODE}) change what is reported. A record in which `field` is null satisfies
 the rule. [schemas/README.md](../schemas/README.md) describes each kind exactly.
 """
 _ABOUT_METRICS = """\
@@ -117,8 +127,8 @@ Every number of the file is a parameter of the protocol, so `--parameter` change
 
 ## Limits
 
-1 MB per file, {check_fields.MOST_FIELDS} fields, {check_metrics.MOST} metrics and sums, {check_rules.MOST} rules,
-{check_fields.MOST_VALUES:,} values of an enumeration.
+1 MB per file, {MOST_FIELDS} fields, {MOST_METRICS} metrics and sums, {MOST_RULES} rules,
+{MOST_VALUES:,} values of an enumeration.
 """
 
 
@@ -127,12 +137,12 @@ def reference_page() -> str:
     return "\n".join((
         _INTRODUCTION,
         "## Keys of the file\n",
-        *_table(("key", "meaning"), ((f"`{key}`", _KEYS[key]) for key in checking.KEYS)),
+        *_table(("key", "meaning"), ((f"`{key}`", about) for key, about in _KEYS.items())),
         _ABOUT_FIELDS,
-        *_table(("type", "values", "bounds"), map(_type, check_fields.TYPES)),
-        *_table(("key", "meaning"), ((f"`{key}`", _FIELD_KEYS[key]) for key in check_fields.KEYS)),
+        *_table(("type", "values", "bounds"), map(_type, TYPES)),
+        *_table(("key", "meaning"), ((f"`{key}`", about) for key, about in _FIELD_KEYS.items())),
         _ABOUT_RULES,
-        *_table(("kind", "satisfied if", "keys"), map(_rule, check_rules.KINDS)),
+        *_table(("kind", "satisfied if", "keys"), map(_rule, RULE_KINDS)),
         _ABOUT_METRICS,
         *_table(("kind", "type of the field", "formula", "better", "range"), map(_kind, KINDS.values())),
         *_table(("kind", "an unprocessed case", "undefined if"), map(_unprocessed, KINDS.values())),
@@ -152,11 +162,11 @@ def _code(words: Iterable[str]) -> str:
 
 
 def _type(name: str) -> tuple[str, str, str]:
-    return f"`{name}`", _TYPES[name], _code(check_fields.ALLOWED.get(name, ()))
+    return f"`{name}`", _TYPES[name], _code(BOUNDS.get(name, ()))
 
 
 def _rule(name: str) -> tuple[str, str, str]:
-    kind = check_rules.KINDS[name]
+    kind = RULE_KINDS[name]
     keys = [
         f"`{key}`{f' ({types})' if (types := ', '.join(kind.fields.get(key, ()))) else ''}"
         f"{', optional' if key in kind.optional else ''}"

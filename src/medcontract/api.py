@@ -489,8 +489,6 @@ def leaderboard(
     ):
         feedback = None if folder is None else lambda number, score: folder.write(number, render(score))
         board = rank(given.files, found, settings._replace(pool=chosen), feedback, results)
-    if folder is not None:
-        folder.finish()
     return replace(board, _strict=strict)
 
 
@@ -652,14 +650,15 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
 
     from medcontract.addresses import require_local
     from medcontract.contracts import registry
-    from medcontract.example_files import copy_examples, write_examples
+    from medcontract.example_files import copy_examples
 
     require_local(folder, "cannot write", "write to a local folder, and copy it")
     scope = registry.scope()
     if scope is not None and scope.track.id == track:
+        from medcontract.atomic_write import write_new_files
         from medcontract.challenges.examples import example_files
 
-        return write_examples(example_files(scope.track.definition), Path(folder), force)
+        return write_new_files(folder, example_files(scope.track.definition), force)
     return copy_examples(track, Path(folder), force)
 
 
@@ -885,25 +884,31 @@ def check_challenge(
 
 
 def new_challenge(
-    folder: FileName, *, truth: FileName | None = None, challenge_id: str | None = None, force: bool = False
+    folder: FileName,
+    *,
+    truth: FileName | None = None,
+    classes: Sequence[str] = (),
+    challenge_id: str | None = None,
+    force: bool = False,
 ) -> tuple[Path, ...]:
     """Create a challenge file to start from in a folder, and example files in its folder `example`.
 
     Fields, key and first metrics are inferred from the table `truth`, if it is given. Its values are not copied, except
-    for classes: few short values that occur often. The default of `challenge_id` is the name of the folder.
+    for classes: those of the columns `classes`, and of columns with at most 12 values that all occur five times. The
+    default of `challenge_id` is the name of the folder.
     Returns the paths, the challenge file first. Existing files are overwritten only with `force`. Raises `CallError`,
     and `InvalidData` if the table cannot be the truth of a challenge: the report says why.
     """
     from pathlib import Path
 
-    from medcontract.challenges.new.create import challenge_files, write_files
+    from medcontract.atomic_write import write_new_files
+    from medcontract.challenges.new.create import challenge_files
     from medcontract.reading.archives import open_source
 
     require_local(folder, "cannot write", "write to a local folder, and copy it")
-    arguments.require_strings([] if challenge_id is None else [challenge_id])
-    files = challenge_files(Path(folder), None if truth is None else open_source(truth), challenge_id)
-    write_files(files, force)
-    *examples, challenge = files
+    arguments.require_strings([*classes, *([] if challenge_id is None else [challenge_id])])
+    files = challenge_files(Path(folder), None if truth is None else open_source(truth), classes, challenge_id)
+    *examples, challenge = write_new_files(folder, files, force)
     return (challenge, *examples)
 
 
@@ -1056,6 +1061,13 @@ def list_track_options() -> tuple[tuple[str, Option], ...]:
     from medcontract.scoring import tracks
 
     return tuple((track.id, option) for track, option in tracks.options().values())
+
+
+def refuse_input(path: FileName, inputs: Iterable[str]) -> None:
+    """Raises `CallError` if an output file is an input of the call."""
+    from medcontract import atomic_write
+
+    atomic_write.refuse_input(path, inputs)
 
 
 def write_file(text: str, path: FileName) -> None:

@@ -235,24 +235,16 @@ def result_cache(
     if folder is None:
         yield None
         return
+    from medcontract.atomic_write import refuse_input_folder
     from medcontract.cache import ResultCache
     from medcontract.evaluation.files import split
 
     if not isinstance(folder, str | os.PathLike):
         raise CallError(f"'cache' must be a path, not {type(folder).__name__}")
-    target = os.path.join(os.path.realpath(folder), "")
-    for path in (split(name)[0] for name in inputs):
-        inside = os.path.join(os.path.realpath(path), "")
-        if (os.path.isdir(path) and target.startswith(inside)) or (beside and target == _parent(path)):
-            raise CallError(
-                f"--cache: {os.fspath(folder)} is a folder with inputs of this call", "use another folder for the cache"
-            )
+    paths = [split(name)[0] for name in inputs]
+    refuse_input_folder(folder, paths, "--cache", beside=paths if beside else ())
     with ResultCache(folder, notice) as cache:
         yield cache
-
-
-def _parent(path: str) -> str:
-    return os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(path))), "")
 
 
 class FileProgress:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from medcontract.atomic_write import write_bytes
+from medcontract.atomic_write import write_new_files
 from medcontract.errors import CallError
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -18,30 +17,11 @@ def built_in_tracks() -> tuple[str, ...]:
 
 def copy_examples(track: str, folder: Path, force: bool = False) -> tuple[Path, ...]:
     """Copy the example files of a track. Returns the paths of the copies. Raises `CallError`."""
-    return _write(_examples(track), folder, force)
-
-
-def write_examples(files: Mapping[str, str], folder: Path, force: bool = False) -> tuple[Path, ...]:
-    """Write example files, given by name. Returns their paths. Raises `CallError`."""
-    return _write(files, folder, force)
-
-
-def _write(contents: Mapping[str, str | Path], folder: Path, force: bool) -> tuple[Path, ...]:
-    """Write texts, and copies of files, to a folder, by relative path."""
-    files = {folder / name: content for name, content in contents.items()}
-    existing = [target.name for target in files if target.exists()]
-    if existing and not force:
-        raise CallError(
-            f"{folder} already has {', '.join(existing)}", "choose another folder, or pass --force to overwrite"
-        )
     try:
-        for target, content in files.items():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(content.read_bytes() if isinstance(content, Path) else content.encode(), target)
+        files = {name: path.read_bytes() for name, path in _examples(track).items()}
     except OSError as error:
-        name = error.filename or folder
-        raise CallError(f"cannot copy {name}: {(error.strerror or str(error)).lower()}") from None
-    return tuple(files)
+        raise CallError(f"cannot copy {error.filename}: {(error.strerror or str(error)).lower()}") from None
+    return write_new_files(folder, files, force)
 
 
 def _examples(track: str) -> dict[str, Path]:

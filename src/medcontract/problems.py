@@ -8,6 +8,7 @@ to the place. A `Problem` (`medcontract.results.validation`) is a finding with l
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -91,7 +92,9 @@ def json_type(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    names: dict[type, str] = {str: "string", int: "number", float: "number", dict: "object", list: "array"}
+    names: dict[type, str] = {
+        str: "string", int: "number", float: "number", Decimal: "number", dict: "object", list: "array",
+    }  # fmt: skip
     return names.get(type(value), "something else")
 
 

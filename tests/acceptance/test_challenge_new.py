@@ -18,7 +18,7 @@ from tests.support import property_settings
 
 import medcontract
 from medcontract import Challenge
-from medcontract.challenges import check_fields, check_rules, checking
+from medcontract.challenges import model
 from medcontract.scoring.metrics import KINDS
 
 Rows = list[dict[str, Any]]
@@ -96,12 +96,12 @@ def test_every_option_is_shown(call: Call) -> None:
     values = tomllib.loads(complete)
     report = medcontract.check_challenge(complete.encode())
     assert [(each.code, each.message) for each in report.files[0].problems] == []
-    assert set(values) == set(checking.KEYS)
+    assert set(values) == {field.alias or name for name, field in model.Definition.model_fields.items()}
     used = [field for part in ("prediction", "truth") for field in values[part].values()]
-    assert {key for field in used for key in field} >= set(check_fields.KEYS) - {"min_length"}
-    assert {field["type"] for field in used if "type" in field} == set(check_fields.TYPES)
+    assert {key for field in used for key in field} >= set(model.Field.model_fields) - {"min_length"}
+    assert {field["type"] for field in used if "type" in field} == set(model.TYPES)
     assert all(re.search(rf"(?m)^#   {kind} ", text) for kind in KINDS)
-    assert all(re.search(rf"\b{kind}\b", text) for kind in check_rules.KINDS)
+    assert all(re.search(rf"\b{kind}\b", text) for kind in model.RULES)
     assert [rule["kind"] for rule in values["rule"]] == ["order"]
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_overwritten(call: Call, tmp_path: Path) -> None:
     (tmp_path / "demo" / "challenge.toml").write_text("mine")
     ran = call("challenge", "new", "demo")
     assert ran.code == 2
-    assert "already exists: demo/challenge.toml" in ran.err
+    assert "demo already has challenge.toml" in ran.err
     assert [path.name for path in (tmp_path / "demo").iterdir()] == ["challenge.toml"]
     assert (tmp_path / "demo" / "challenge.toml").read_text() == "mine"
     assert call("challenge", "new", "demo", "--force").code == 0
@@ -148,14 +148,7 @@ TYPES: list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]] = [
     # name, values, field, metric
     ("label", ["b", "a", "c"], {"one_of": ["a", "b", "c"]}, {"kind": "f1", "average": "macro"}),
     ("label", ["x"], {"one_of": ["x"]}, {"kind": "f1", "average": "macro"}),
-    ("kind", ["b 10", "b 9", "a"], {"one_of": ["a", "b 9", "b 10"]}, {"kind": "f1", "average": "macro"}),
-    ("severity", ["severe", "mild", "moderate"], {"one_of": ["mild", "moderate", "severe"]},
-     {"kind": "kappa", "weights": "quadratic"}),
-    ("stage", ["Stage III", "Stage I", "Stage II"], {"one_of": ["Stage I", "Stage II", "Stage III"]},
-     {"kind": "kappa", "weights": "quadratic"}),
-    ("t", ["T10", "T9", "T1"], {"one_of": ["T1", "T9", "T10"]}, {"kind": "kappa", "weights": "quadratic"}),
-    ("urgency", ["Emergency", "Urgent", "Routine"], {"one_of": ["Routine", "Urgent", "Emergency"]},
-     {"kind": "kappa", "weights": "quadratic"}),
+    ("kind", ["b", "B", "a"], {"one_of": ["a", "B", "b"]}, {"kind": "f1", "average": "macro"}),
     ("specialty", ["Internal Medicine", "Emergency Medicine"], {"one_of": ["Emergency Medicine", "Internal Medicine"]},
      {"kind": "f1", "average": "macro"}),
     ("sepsis", [True, False], {"type": "boolean"}, {"kind": "f1", "positive": True}),
@@ -168,9 +161,9 @@ TYPES: list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]] = [
     ("loss", [-30.5, -1.0], {"type": "number", "min": -50, "max": 0}, {"kind": "mae", "unprocessed": 50}),
     ("findings", [["edema"], [], ["shift", "edema"]],
      {"type": "set", "of": {"one_of": ["edema", "shift"]}}, {"kind": "set_f1", "average": "cases"}),
-    ("codes", [[f"I{n}"] for n in range(12)], {"type": "set", "of": {"type": "str"}},
+    ("codes", [[f"I{n}"] for n in range(13)], {"type": "set", "of": {"type": "str"}},
      {"kind": "set_f1", "average": "cases"}),
-    ("answer", [f"Number {n}." for n in range(12)], {"type": "str"}, {"kind": "token_f1", "normalize": "clinical"}),
+    ("answer", [f"Number {n}." for n in range(13)], {"type": "str"}, {"kind": "token_f1", "normalize": "clinical"}),
     ("answer", [f"First line {n}\nSecond line" for n in range(12)], {"type": "text"},
      {"kind": "token_f1", "normalize": "clinical"}),
 ]  # fmt: skip
@@ -179,7 +172,7 @@ TYPES: list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "values", "field", "metric"), TYPES)
 def test_types(tmp_path: Path, name: str, values: list[Any], field: dict[str, Any], metric: dict[str, Any]) -> None:
     """Each type is inferred, with its bounds or values and a metric, and what was written works."""
-    found = inferred(tmp_path, cases(**{name: values}))
+    found = inferred(tmp_path, cases(60, **{name: values}))
     assert found["key"] == "case_id"
     assert found["prediction"] == found["truth"] == {name: field}
     assert found["metric"] == [{"name": metric["kind"], "field": name, **metric}]
@@ -196,7 +189,7 @@ def test_several_labels_in_a_cell(tmp_path: Path) -> None:
 
 def test_null(tmp_path: Path) -> None:
     """A value that is missing in some cases is optional in the truth, not in the prediction."""
-    rows = cases(label=["a", "b", None])
+    rows = cases(18, label=["a", "b", None])
     del rows[0]["label"]
     found = inferred(tmp_path, rows)
     assert found["truth"]["label"] == {"one_of": ["a", "b"], "optional": True}
@@ -291,7 +284,7 @@ _PEOPLE = ["Maria Lopez", "John Smith", "Ana Ruiz"]
     ("patient_id", ["P-1", "P-2", "P-3"]),
     ("patient_code", ["XA", "XB", "XC"]),
     ("subjectid", ["XA", "XB", "XC"]),
-    ("diagnosis_comment", ["see Lopez", "call Smith"]),
+    ("diagnosis", ["see Lopez", "call Smith", "ask Ruiz"]),
     ("physician", ["Lopez", "Smith", "Ruiz"]),
     ("who", _PEOPLE),
     ("signed_by", ["Dr. Lopez", "Dr. Smith"]),
@@ -303,8 +296,8 @@ _PEOPLE = ["Maria Lopez", "John Smith", "Ana Ruiz"]
     ("unique", [f"value{n}" for n in range(12)]),
 ])  # fmt: skip
 @pytest.mark.parametrize("column", ["name", "items"])
-def test_no_enumeration_of_people(tmp_path: Path, name: str, values: list[str], column: str) -> None:
-    """Ids, names, contact data, remarks, rare values and long texts are never listed."""
+def test_no_values_of_other_columns(tmp_path: Path, name: str, values: list[str], column: str) -> None:
+    """Ids, values of columns that are not predicted, rare values and long texts are not listed."""
     given_values: list[Any] = values if column == "name" else [[value] for value in values]
     medcontract.new_challenge(
         tmp_path / "new", truth=truth_file(tmp_path, cases(label=["a", "b"], **{name: given_values}))
@@ -312,6 +305,37 @@ def test_no_enumeration_of_people(tmp_path: Path, name: str, values: list[str], 
     text = "".join(path.read_text() for path in (tmp_path / "new").rglob("*.*"))
     assert not [value for value in values if value in text and value != "none"]
     works(tmp_path / "new", tmp_path / "truth.jsonl")
+
+
+def test_classes(call: Call, tmp_path: Path) -> None:
+    """With --classes, the values of a column are listed, however rare they are; also those of lists, and digits."""
+    rows = ["case_id,stage,triage,note", *(f"{n},Stage {n},{n % 3},x{n}" for n in range(1, 5))]
+    (tmp_path / "truth.csv").write_text("\n".join(rows) + "\n")
+    new = ("challenge", "new", "demo", "--truth", "truth.csv")
+    assert call(*new, "--classes", "stage", "--classes", "triage").code == 0
+    truth = tomllib.loads(Path("demo/challenge.toml").read_text())["truth"]
+    assert truth["stage"] == {"one_of": ["Stage 1", "Stage 2", "Stage 3", "Stage 4"]}
+    assert truth["triage"] == {"one_of": ["0", "1", "2"]}
+    assert truth["note"] == {"type": "str"}
+    works(tmp_path / "demo", tmp_path / "truth.csv")
+    lists = truth_file(tmp_path, cases(3, findings=[["edema"], [], ["shift"]]))
+    medcontract.new_challenge("lists", truth=lists, classes=["findings"])
+    found = tomllib.loads(Path("lists/challenge.toml").read_text())["truth"]
+    assert found == {"findings": {"type": "set", "of": {"one_of": ["edema", "shift"]}}}
+    works(tmp_path / "lists", lists)
+
+
+@pytest.mark.parametrize(("classes", "message"), [
+    ("labl", "the table has no column 'labl'\n  hint: did you mean 'label'?"),
+    ("risk", "--classes: 'risk' cannot be an enumeration"),
+    ("note", "--classes: 'note' cannot be an enumeration"),
+])  # fmt: skip
+def test_wrong_classes(call: Call, tmp_path: Path, classes: str, message: str) -> None:
+    truth_file(tmp_path, cases(label=["a"], risk=[0.5], note=["a\nb"]))
+    ran = call("challenge", "new", "demo", "--truth", "truth.jsonl", "--classes", classes)
+    assert (ran.code, message in ran.err) == (2, True), ran.err
+    assert "pass the table with --truth" in call("challenge", "new", "demo", "--classes", classes).err
+    assert not Path("demo").exists()
 
 
 def test_no_data_of_the_truth(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.commands import KEYS, SENT, TRACKS, Call, beside_files, keeps, sent_f
 from tests.scoring_files import Record, as_json, model
 
 import medcontract
-from medcontract.report_files import MANIFEST
+from medcontract.report_files import MARKER
 
 FORMATS = {"text": ".txt", "json": ".json", "markdown": ".md", "html": ".html"}
 
@@ -49,7 +49,7 @@ def test_a_report_says_what_a_score_says(rank: Call, call: Call, tmp_path: Path,
     ran = rank(truth, *folders, *same.get(track, []), "--format", format_)
     assert (ran.code, ran.err) == (0, "")
     names = {f"{folder.name}{FORMATS[format_]}" for folder in folders}
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*names, MANIFEST}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*names, MARKER}
     for folder in folders:
         report = (tmp_path / "out" / f"{folder.name}{FORMATS[format_]}").read_text(encoding="utf-8")
         scored = call("score", truth, folder, "--participant", *same.get(track, []), "--format", format_)
@@ -154,7 +154,7 @@ def test_a_file_that_is_not_a_report(rank: Call, tmp_path: Path) -> None:
     (tmp_path / "out" / "b.md").write_text("mine")
     ran = rank(truth, "a", "b")
     assert (ran.code, ran.out) == (2, "")
-    assert "b.md was not written as a report" in ran.err
+    assert "out already has b.md" in ran.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["b.md"]
 
 

@@ -1,4 +1,4 @@
-"""The folder of reports: file names, and files that are not ours."""
+"""The folder of reports: file names, and folders with other files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from medcontract.errors import CallError
-from medcontract.report_files import MANIFEST, ReportFolder, report_names
+from medcontract.report_files import MARKER, ReportFolder, report_names
 
 HOSTILE = [
     "..", ".", "", "../../etc/passwd", "a/b", "a\\b", "C:\\x", "/abs", "con", "NUL.txt", "com1", "COM¹", "a:b",
     "a*?<>|\"", "x\x00y", "x\ny", "\u202eevil", "-rf", ".hidden", "trailing.", "trailing ", "Ñandú", "नमस्ते", "团队",
-    "😀", "ﬁ", "a" * 500, "團" * 500, "\udcff", "／etc／x", MANIFEST,
+    "😀", "ﬁ", "a" * 500, "團" * 500, "\udcff", "／etc／x", MARKER,
 ]  # fmt: skip
 
 
@@ -39,8 +39,7 @@ def test_names_are_safe(tmp_path: Path, name: str) -> None:
     assert len(found.encode()) <= 130
     folder = ReportFolder(str(tmp_path / "out"), [name], ".md", [], [])
     folder.write(0, "text")
-    folder.finish()
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {found, MANIFEST}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {found, MARKER}
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
@@ -64,62 +63,51 @@ def _write(folder: Path, *names: str, text: str = "text") -> None:
     reports = ReportFolder(str(folder), names, ".md", [], [])
     for number in range(len(names)):
         reports.write(number, text)
-    reports.finish()
 
 
 def test_reports_are_replaced(tmp_path: Path) -> None:
     """Reports of earlier calls are replaced; those of other submissions, and any other file, stay as they are."""
-    (tmp_path / "notes.txt").write_text("mine")
     _write(tmp_path, "a", "b", text="first")
+    (tmp_path / "notes.txt").write_text("mine")
     _write(tmp_path, "a", "c", text="second")
-    found = {path.name: path.read_text() for path in tmp_path.iterdir() if path.name != MANIFEST}
-    assert found == {"a.md": "second", "b.md": "first", "c.md": "second", "notes.txt": "mine"}
-    _write(tmp_path, "b", text="third")
-    assert len((tmp_path / MANIFEST).read_text().splitlines()) == 3
+    found = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert found == {"a.md": "second", "b.md": "first", "c.md": "second", "notes.txt": "mine", MARKER: ""}
 
 
-def test_an_interrupted_call(tmp_path: Path) -> None:
-    """Reports of a call that was stopped are ours, too."""
-    for text in ("first", "second"):
-        ReportFolder(str(tmp_path), ["a"], ".md", [], []).write(0, text)
-    assert (tmp_path / "a.md").read_text() == "second"
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    """A folder with files that was not made for reports stops the call before it starts."""
+    (tmp_path / "b.md").write_text("mine")
+    with pytest.raises(CallError, match=r"already has b\.md"):
+        ReportFolder(str(tmp_path), ["a", "b"], ".md", [], [])
+    assert [path.name for path in tmp_path.iterdir()] == ["b.md"]
 
 
-@pytest.mark.parametrize("kind", ["other", "changed", "link", "folder", "dangling"])
-def test_files_of_others_are_not_replaced(tmp_path: Path, kind: str) -> None:
-    """A file that is not a report, a report that was edited, a link or a folder stops the call before it starts."""
+@pytest.mark.parametrize("name", ["b.md", MARKER])
+@pytest.mark.parametrize("kind", ["link", "folder", "dangling"])
+def test_links_and_folders_are_not_replaced(tmp_path: Path, kind: str, name: str) -> None:
+    """A link or a folder with the name of a report, or of the marker, stops the call before it starts."""
     target, folder = tmp_path / "mine.txt", tmp_path / "out"
     target.write_text("mine")
-    _write(folder, "a", *(["b"] if kind == "changed" else []))
-    path = folder / "b.md"
+    _write(folder, "a")
+    path = folder / name
+    path.unlink(missing_ok=True)
     if kind == "folder":
         path.mkdir()
-    elif kind in ("link", "dangling"):
-        path.symlink_to(target if kind == "link" else tmp_path / "nothing")
     else:
-        path.write_text("mine")
-    with pytest.raises(CallError, match="was not written as a report, or was changed since"):
+        path.symlink_to(target if kind == "link" else tmp_path / "nothing")
+    with pytest.raises(CallError, match="is a link or a folder"):
         ReportFolder(str(folder), ["a", "b"], ".md", [], [])
     assert target.read_text() == "mine"
     assert not (tmp_path / "nothing").exists()
 
 
-@pytest.mark.parametrize("kind", ["link", "folder"])
-def test_a_manifest_that_is_not_a_file(tmp_path: Path, kind: str) -> None:
-    """Nothing is written through a link with the name of the manifest."""
-    path = tmp_path / MANIFEST
-    path.mkdir() if kind == "folder" else path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(CallError, match="is not a file"):
-        ReportFolder(str(tmp_path), ["a"], ".md", [], [])
+def test_a_link_that_appears_later(tmp_path: Path) -> None:
+    """Nothing is written through a link with the name of a report."""
+    reports = ReportFolder(str(tmp_path / "out"), ["a"], ".md", [], [])
+    (tmp_path / "out" / "a.md").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CallError, match="is a link"):
+        reports.write(0, "text")
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_manifest_of_something_else(tmp_path: Path) -> None:
-    """A damaged manifest makes no file ours."""
-    (tmp_path / MANIFEST).write_bytes(b"\xff\xfe nonsense\n\n  \n")
-    (tmp_path / "a.md").write_text("mine")
-    with pytest.raises(CallError, match="was not written"):
-        ReportFolder(str(tmp_path), ["a"], ".md", [], [])
 
 
 def test_inputs(tmp_path: Path) -> None:
@@ -128,7 +116,7 @@ def test_inputs(tmp_path: Path) -> None:
     submission.mkdir(parents=True)
     for folder, message in [
         (submission, "is an input"), (submission / "new", "is in .*heron/, which is an input"),
-        (submission.parent, "contains submissions"),
+        (submission.parent, "contains inputs"),
     ]:  # fmt: skip
         with pytest.raises(CallError, match=message):
             ReportFolder(str(folder), ["heron"], ".md", [], [f"{submission}/"])
@@ -147,6 +135,6 @@ def test_extensions(tmp_path: Path, extension: str) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     """A file in place of the folder is a wrong call."""
     (tmp_path / "out").write_text("mine")
-    for folder in ("out", "out/deeper"):
-        with pytest.raises(CallError, match="cannot write"):
+    for folder, message in (("out", "is not a folder"), ("out/deeper", "cannot write")):
+        with pytest.raises(CallError, match=message):
             ReportFolder(str(tmp_path / folder), ["a"], ".md", [], [])

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field as Info
 from pydantic import StringConstraints, create_model
 
-from medcontract.challenges.definition import Definition, Field
+from medcontract.challenges.model import Definition, Field, Item
 from medcontract.challenges.patterns import BoundedMatching, is_fast
 from medcontract.contracts.base import (
     AcceptIntegral,
@@ -65,7 +65,7 @@ def compiled_contracts(definition: Definition) -> dict[str, CompiledContract]:
 
 
 def _patterns(definition: Definition) -> list[str]:
-    fields = (*definition.prediction, *definition.truth)
+    fields = (*definition.prediction.values(), *definition.truth.values())
     return [each.pattern for field in fields for each in (field, field.of) if each is not None and each.pattern]
 
 
@@ -136,9 +136,9 @@ def _rules(definition: Definition, within: str, of_records: bool) -> tuple[Rule,
     """The rules of the file about each record of a list, or about the list."""
     found = []
     for entry in definition.rules:
-        if within in entry.within:
-            is_list_rule = entry.values["kind"] in ("unique", "constant", "monotonic")
-            data = {**entry.values, "within": within} if is_list_rule else entry.values
+        if within in definition.lists_of(entry):
+            is_list_rule = entry.kind in ("unique", "constant", "monotonic")
+            data = {**entry.data(), "within": within} if is_list_rule else entry.data()
             if is_list_rule != of_records:
                 found.append(unpublish({name: value for name, value in data.items() if value is not None}))
     return tuple(found)
@@ -148,25 +148,21 @@ def _record_rules(definition: Definition, within: str) -> tuple[RecordRule, ...]
     fields = definition.prediction if within == "predictions" else definition.truth
     found: list[Any] = [
         CalendarDate(
-            field=field.name, code="MC204", message=f"{_item_of(field)}'{field.name}' is not a date of the calendar",
+            field=name, code="MC204", message=f"{'an item of ' * field.nested}'{name}' is not a date of the calendar",
             hint="check day and month",
         )
-        for field in fields
+        for name, field in fields.items()
         if "date" in (field.type, field.of and field.of.type)
     ]  # fmt: skip
     found += [
         Distinct(
-            field=field.name, code="MC228", message=f"an item of '{field.name}' is repeated",
+            field=name, code="MC228", message=f"an item of '{name}' is repeated",
             hint="list each item once: it is a set",
         )
-        for field in fields
+        for name, field in fields.items()
         if field.type == "set"
     ]  # fmt: skip
     return (*found, *_rules(definition, within, of_records=True))
-
-
-def _item_of(field: Field) -> str:
-    return "an item of " if field.nested else ""
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -189,8 +185,8 @@ def _keys(definition: Definition, note: str) -> dict[str, Any]:
     return {name: (Annotated[Str, Info(description=f"{about}; {note}.")], ...) for name in definition.key}
 
 
-def _fields(fields: tuple[Field, ...]) -> dict[str, Any]:
-    return {field.name: _field(field) for field in fields}
+def _fields(fields: dict[str, Field]) -> dict[str, Any]:
+    return {name: _field(field) for name, field in fields.items()}
 
 
 def _field(field: Field) -> tuple[Any, Any]:
@@ -206,14 +202,14 @@ def _about(field: Field) -> str:
         return field.about
     if field.type == "set":
         return "A list without repetition."
-    return f"Of type {field.type}." if not field.one_of else "One of the listed values."
+    return f"Of type {field.type}." if not field.classes else "One of the listed values."
 
 
-def _type(field: Field) -> Any:
-    if field.one_of:
-        return Literal[field.one_of]
-    if field.of is not None:
-        items: Any = _list_of(_type(field.of))
+def _type(field: Item) -> Any:
+    if field.classes:
+        return Literal[field.classes]
+    if field.items is not None:
+        items: Any = _list_of(_type(field.items))
         return (
             Annotated[items, Info(min_length=field.min_length, max_length=field.max_length)] if _sized(field) else items
         )
@@ -233,11 +229,11 @@ def _list_of(item: Any) -> Any:
     return ListOf[item]
 
 
-def _sized(field: Field) -> bool:
+def _sized(field: Item) -> bool:
     return field.min_length is not None or field.max_length is not None
 
 
-def _string(field: Field) -> Any:
+def _string(field: Item) -> Any:
     if field.pattern is not None:
         blank = field.type == "text"
         return Annotated[str, BoundedMatching(field.pattern, field.min_length, field.max_length, blank)]
@@ -247,8 +243,8 @@ def _string(field: Field) -> Any:
     return Annotated[str, StringConstraints(pattern=pattern, min_length=field.min_length, max_length=field.max_length)]
 
 
-def _is_flat(fields: tuple[Field, ...]) -> bool:
-    return not any(field.nested for field in fields)
+def _is_flat(fields: dict[str, Field]) -> bool:
+    return not any(field.nested for field in fields.values())
 
 
 def _prediction(definition: Definition) -> Any:
@@ -266,8 +262,8 @@ def _prediction(definition: Definition) -> Any:
             **keys,
             "error": (Annotated[Str, Info(description=why)], ...),
             **{
-                field.name: (Annotated[None, Info(description="Absent or null: the case failed.")], None)
-                for field in definition.prediction
+                name: (Annotated[None, Info(description="Absent or null: the case failed.")], None)
+                for name in definition.prediction
             },
         },
     )  # fmt: skip
@@ -280,11 +276,11 @@ def _prediction(definition: Definition) -> Any:
 
 def _score(definition: Definition) -> type[Document]:
     metrics = _figures("Metrics", "The metrics by name; null if undefined.", [each.name for each in definition.metrics])
-    sums = _figures("Sums", "The sums by name; null if undefined.", list(definition.sums))
+    sums = _figures("Sums", "The sums by name; null if undefined.", list(definition.score.sums))
     headline = _model(
         "Headline", StrictModel, "The figure that submissions are ranked by.",
         {
-            "name": (Annotated[Literal[definition.headline], Info(description="The metric or sum.")], ...),
+            "name": (Annotated[Literal[definition.score.headline], Info(description="The metric or sum.")], ...),
             "value": (Annotated[float | None, Info(description="Its value; null if undefined.")], ...),
         },
     )  # fmt: skip

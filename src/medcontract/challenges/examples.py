@@ -6,17 +6,18 @@ import json
 from re import _constants, _parser  # type: ignore[attr-defined]  # the only way to the parsed form of a pattern
 from typing import Any
 
-from medcontract.challenges.definition import Definition, Field
+from medcontract.challenges.model import Definition, Field, Item
 
 _CASES = 6
 Record = dict[str, Any]
 
 
-def example_files(definition: Definition) -> dict[str, str]:
+def example_files(definition: Definition) -> dict[str, bytes]:
     """The content of a truth, of a submission and of a list of cases, by file name."""
     keys = [_key(definition, case) for case in range(_CASES)]
     truth = [
-        {**key, **{field.name: _value(field, case) for field in definition.truth}} for case, key in enumerate(keys)
+        {**key, **{name: _value(field, case) for name, field in definition.truth.items()}}
+        for case, key in enumerate(keys)
     ]
     predictions = [_prediction(definition, key, case, truth[case]) for case, key in enumerate(keys)]
     for name, records in (("truth", truth), ("predictions", predictions)):
@@ -28,8 +29,8 @@ def example_files(definition: Definition) -> dict[str, str]:
     }
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+def _text(value: Any) -> bytes:
+    return f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode()
 
 
 def _key(definition: Definition, case: int) -> Record:
@@ -39,12 +40,12 @@ def _key(definition: Definition, case: int) -> Record:
 
 def _prediction(definition: Definition, key: Record, case: int, truth: Record) -> Record:
     """A prediction that is right in most cases."""
-    in_truth = {field.name: field.comparable for field in definition.truth}
     found = dict(key)
-    for field in definition.prediction:
-        alike = in_truth.get(field.name) == field.comparable and case != _CASES - 1
-        value = truth[field.name] if alike else _value(field, case + 1)
-        found[field.name] = value if alike and _fits(field, value) else _value(field, case + 1)
+    for name, field in definition.prediction.items():
+        true = definition.truth.get(name)
+        alike = true is not None and true.comparable == field.comparable and case != _CASES - 1
+        value = truth[name] if alike else _value(field, case + 1)
+        found[name] = value if alike and _fits(field, value) else _value(field, case + 1)
     return found
 
 
@@ -55,12 +56,12 @@ def _fits(field: Field, value: Any) -> bool:
     return (field.min is None or value >= field.min) and (field.max is None or value <= field.max)
 
 
-def _value(field: Field, case: int) -> Any:
+def _value(field: Item, case: int) -> Any:
     """A value of a field, depending on the number of the case."""
-    if field.one_of:
-        return field.one_of[case % len(field.one_of)]
-    if field.of is not None:
-        return _items(field, field.of, case)
+    if field.classes:
+        return field.classes[case % len(field.classes)]
+    if field.items is not None:
+        return _items(field, field.items, case)
     if field.type == "boolean":
         return case % 2 == 0
     if field.type == "date":
@@ -70,13 +71,13 @@ def _value(field: Field, case: int) -> Any:
     return _string(field, case)
 
 
-def _items(field: Field, item: Field, case: int) -> list[Any]:
+def _items(field: Item, item: Item, case: int) -> list[Any]:
     wanted = max(field.min_length or 0, min(case % 3, 2 if field.max_length is None else field.max_length))
     values = [_value(item, case + position) for position in range(wanted)]
-    return list(dict.fromkeys(values)) if field.type == "set" else values
+    return list(dict.fromkeys(values)) if field.kind == "set" else values
 
 
-def _number(field: Field, case: int) -> int | float:
+def _number(field: Item, case: int) -> int | float:
     low = field.min if field.min is not None else min(field.max or 0, 0)
     high = field.max if field.max is not None else max(low, 0) + 10
     if field.type == "integer":
@@ -85,7 +86,7 @@ def _number(field: Field, case: int) -> int | float:
     return min(max(round(value, 4), float(low)), float(high))
 
 
-def _string(field: Field, case: int) -> str:
+def _string(field: Item, case: int) -> str:
     if field.pattern is not None:
         return _matching(_parser.parse(field.pattern))
     text = f"text {case + 1}"
@@ -129,9 +130,9 @@ def _one_of(choices: Any) -> str:
 def _satisfy_rules(definition: Definition, within: str, records: list[Record]) -> None:
     """Change the values that rules of the challenge are about."""
     for rule in definition.rules:
-        if within not in rule.within:
+        if within not in definition.lists_of(rule):
             continue
-        values = rule.values
+        values = rule.data()
         for record in records:
             _satisfy(values, record, records[0])
 

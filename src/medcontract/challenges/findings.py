@@ -2,192 +2,123 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
-from decimal import Decimal
+from collections.abc import Iterable
 from typing import Any
 
+from medcontract.challenges.model import METRICS, RULES, model_at
+from medcontract.challenges.values import LONGEST_NAME, is_name
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, Severity, shorten
 
-NAME = re.compile(r"[a-z][a-z0-9_]*")
-LONGEST_NAME = 64
-_TYPES = {
-    str: "a string", bool: "a boolean", int: "an integer", Decimal: "a number", list: "a list", dict: "a table",
-}  # fmt: skip
-_LARGEST_EXACT = 2**53
 _LONGEST_MESSAGE = 1000
-_NOT_PRINTABLE = "contains a control character, or another one that cannot be displayed"
-_LINE_BREAKS = str.maketrans("\r\n\t", "   ")
-_LARGEST = Decimal("1e308")
-
-
-def type_text(value: Any) -> str:
-    """The type of a TOML value in words."""
-    return _TYPES.get(type(value), "a date or time")
+_MOST_LISTED = 20
+MISSING = {
+    "id": 'write id = "…", the name of the track',
+    "key": 'write key = "…", the field that identifies a case',
+    "prediction": "write [prediction] and its fields",
+    "truth": "write [truth] and its fields",
+    "metric": "write at least one [[metric]]",
+    "rule": "write [[rule]]",
+    "score": 'write [score] and headline = "…", the metric or the sum that submissions are ranked by',
+    "headline": "name the metric or the sum that submissions are ranked by",
+    "sums": "write [score.sums] and NAME = { METRIC = 1, … }",
+    "field": "name a field",
+    "of": 'write of = { type = "str" } or of = { one_of = […] }',
+    "weights": "write weights = { CLASS = 1, … }",
+    "positive": 'write positive = { field = "label", is = "…" }',
+    "unprocessed": "write the error that an unprocessed case counts",
+}
+"""Hints about keys that are missing or have the wrong type."""
 
 
 class Findings:
     """Findings about keys, by path."""
 
-    def __init__(self) -> None:
+    def __init__(self, values: dict[str, Any]) -> None:
         self.found: list[tuple[Path, Finding]] = []
-        self._names: dict[Path, str] = {}
-
-    @property
-    def errors(self) -> int:
-        return sum(finding.severity == "error" for _, finding in self.found)
-
-    def name(self, path: Path, name: str) -> None:
-        """Use a name instead of the index of a table in an array."""
-        self._names[path] = name
+        self.broken: set[Path] = set()
+        """Fields, metrics, rules, sums and other parts with errors."""
+        self._names: dict[int, str] = {}
+        """Of metrics that have a name that no other metric before them has."""
+        metrics = values.get("metric")
+        for index, metric in enumerate(metrics if isinstance(metrics, list) else ()):
+            name = metric.get("name") if isinstance(metric, dict) else None
+            if isinstance(name, str) and is_name(name) and name not in self._names.values():
+                self._names[index] = name
 
     def dotted(self, path: Path) -> str:
+        """Return a path as in TOML, with names of metrics instead of their numbers."""
         text = ""
-        for length, token in enumerate(path, 1):
+        for at, token in enumerate(path):
             if isinstance(token, int):
-                name = self._names.get(path[:length])
-                text += f".{name}" if name else f"[{token}]"
+                name = self._names.get(token) if path[:at] == ("metric",) else None
+                text += f".{name}" if name and path[at + 1 :] != ("name",) else f"[{token}]"
             else:
-                text += f".{token}" if NAME.fullmatch(token) else f'."{token[:LONGEST_NAME]}"'
+                text += f".{token}" if is_name(token) else f'."{token[:LONGEST_NAME]}"'
         return text.removeprefix(".")
 
     def add(self, code: str, path: Path, message: str, hint: str | None = None, severity: Severity = "error") -> None:
-        where = f"{self.dotted(path)}: " if path else ""
-        shown = shorten(where + message, _LONGEST_MESSAGE)
+        shown = shorten(f"{self.dotted(path)}: {message}", _LONGEST_MESSAGE)
         self.found.append((path, Finding(code, shown, hint and shorten(hint, _LONGEST_MESSAGE), severity, path)))
-
-    # Common mistakes.
-
-    def wrong_type(self, path: Path, wanted: str, value: Any, hint: str | None = None) -> None:
-        self.add("MC103", path, f"expected {wanted}, got {type_text(value)}", hint)
-
-    def missing(self, path: Path, hint: str | None = None) -> None:
-        self.add("MC101", path, "missing", hint)
+        if severity == "error":
+            self.broken.add(part_of(path))
 
     def unknown_name(self, path: Path, message: str, name: str, known: Iterable[str]) -> None:
+        """Add that something does not exist, with what does."""
         known = tuple(known)
-        listed = f"use one of: {', '.join(known[:20])}" if known else None
+        listed = f"use one of: {', '.join(known[:_MOST_LISTED])}" if known else None
         self.add("MC221", path, message, did_you_mean(name, known) or listed)
 
-    def unknown_keys(self, table: dict[str, Any], known: Collection[str], path: Path = ()) -> None:
-        for key in table:
-            if key not in known:
-                hint = did_you_mean(key, known) or f"known keys: {', '.join(known)}"
-                self.add("MC102", (*path, key), "unknown key", hint)
-
-    # Values. Each returns None for a value that is wrong or absent.
-
-    def table(self, parent: dict[str, Any], key: str, path: Path = ()) -> dict[str, Any] | None:
-        value = parent.get(key)
-        if value is None or isinstance(value, dict):
-            return value
-        hint = f"write [{key}]" if not path else None
-        self.wrong_type((*path, key), "a table", value, hint)
-        return None
-
-    def text(self, parent: dict[str, Any], key: str, path: Path = ()) -> str | None:
-        """A string that can be displayed; only descriptions may have several lines."""
-        value = parent.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            self.wrong_type((*path, key), "a string", value)
-            return None
-        if not value.strip():
-            self.add("MC106", (*path, key), "a blank string")
-            return None
-        if not (value.translate(_LINE_BREAKS) if key == "about" else value).isprintable():
-            self.add("MC107", (*path, key), _NOT_PRINTABLE)
-            return None
-        return value
-
-    def boolean(self, parent: dict[str, Any], key: str, path: Path = ()) -> bool | None:
-        value = parent.get(key)
-        if value is None or isinstance(value, bool):
-            return value
-        self.wrong_type((*path, key), "true or false", value)
-        return None
-
-    def count(self, parent: dict[str, Any], key: str, path: Path = (), low: int = 0) -> int | None:
-        """A whole number that is not too large."""
-        value = parent.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.wrong_type((*path, key), "an integer", value)
-            return None
-        if not low <= value <= 10**9:
-            self.add("MC105", (*path, key), f"must be at least {low} and at most 1000000000")
-            return None
-        return value
-
-    def number(
-        self, parent: dict[str, Any], key: str, path: Path = (), low: int | None = None, high: int | None = None
-    ) -> Decimal | None:
-        """A number that is a double when written with as few digits as possible."""
-        value = parent.get(key)
-        if value is None:
-            return None
-        path = (*path, key)
-        if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            self.wrong_type(path, "a number", value)
-            return None
-        number = Decimal(value)
-        if not number.is_finite() or number.copy_abs() > _LARGEST:
-            self.add("MC105", path, "must be a finite number")
-            return None
-        if Decimal(repr(float(number))) != number:
-            self.add("MC105", path, "has more digits than a double can represent", "use fewer digits")
-            return None
-        if (low is not None and number < low) or (high is not None and number > high):
-            bounds = [f"at least {low}"] * (low is not None) + [f"at most {high}"] * (high is not None)
-            self.add("MC105", path, f"must be {' and '.join(bounds)}")
-            return None
-        return number + 0  # not -0
-
-    def bound(self, parent: dict[str, Any], key: str, path: Path, whole: bool) -> Decimal | None:
-        """A bound of a field."""
-        number = self.number(parent, key, path)
-        if number is None:
-            return None
-        if whole and number != number.to_integral_value():
-            self.add("MC105", (*path, key), "the bound of an integer must be an integer")
-            return None
-        if abs(number) >= _LARGEST_EXACT:
-            self.add("MC105", (*path, key), "must be below 2**53")
-            return None
-        return number
-
-    def strings(self, parent: dict[str, Any], key: str, path: Path = ()) -> tuple[str, ...] | None:
-        """A list of different non-blank strings."""
-        value = parent.get(key)
-        if value is None:
-            return None
-        path = (*path, key)
-        if not isinstance(value, list):
-            self.wrong_type(path, "a list of strings", value)
-            return None
+    def not_distinct(self, values: Iterable[str], path: Path) -> None:
+        """Add the first value of a list that repeats an earlier one."""
         seen: set[str] = set()
-        for index, item in enumerate(value):
-            if not isinstance(item, str):
-                self.wrong_type((*path, index), "a string", item)
-                return None
-            if not item.strip():
-                self.add("MC106", (*path, index), "a blank string")
-                return None
-            if not item.isprintable():
-                self.add("MC107", (*path, index), _NOT_PRINTABLE)
-                return None
-            if item in seen:
+        for index, value in enumerate(values):
+            if value in seen:
                 self.add("MC225", (*path, index), "repeats an earlier value", "list each value once")
-                return None
-            seen.add(item)
-        return tuple(value)
+                return
+            seen.add(value)
 
-    def valid_name(self, name: str, path: Path) -> bool:
-        """Whether a name of a field, metric or sum has the right form."""
-        if NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
-            return True
-        self.add("MC107", path, "invalid name", "use lower-case letters, digits and _, starting with a letter")
-        return False
+    def add_structural(self, finding: Finding, values: dict[str, Any]) -> None:
+        """Add what the model finds, in the words of TOML."""
+        inside = finding.path[:-1] if finding.code == "MC102" else finding.path
+        path = _in_file(finding.path, values)
+        hint = finding.hint
+        key = finding.field or next((token for token in reversed(path) if isinstance(token, str)), "")
+        if finding.code == "MC102":
+            known = tuple(field.alias or name for name, field in model_at(inside).model_fields.items())
+            hint = did_you_mean(str(path[-1]), known) or f"known keys: {', '.join(known)}"
+            message = "unknown key"
+        elif finding.field is not None:
+            path = (*path, finding.field)
+            message = "missing"
+        else:
+            got = {"object": "a table", "something else": "a date or time"}.get(finding.got, finding.got)
+            expected = tuple("a table" if each == "object" else each for each in finding.expected)
+            message = finding._replace(expected=expected, got=got).statement
+        self.add(finding.code, path, message, _hint(finding, path, key) or hint)
+
+
+def _hint(finding: Finding, path: Path, key: str) -> str | None:
+    if key == "type" and finding.value in ('"enum"', '"one_of"'):
+        return "write one_of = […] instead of type"
+    if finding.code not in ("MC101", "MC103") or finding.hint:
+        return None
+    if path[0] in ("prediction", "truth") and len(path) == 2:
+        return 'write { type = "…" } or { one_of = […] }'
+    if key == "kind":
+        return f"use one of: {', '.join(METRICS if path[0] == 'metric' else RULES)}"
+    return MISSING.get(key)
+
+
+def part_of(path: Path) -> Path:
+    """Return the path of the smallest part of a file that can be left out: a field, a metric, a rule, a sum, a key."""
+    if path[:2] == ("score", "sums"):
+        return path[:3]
+    return path[:2] if path[0] in ("prediction", "truth", "metric", "rule", "score", "gate") else path[:1]
+
+
+def _in_file(path: Path, values: dict[str, Any]) -> Path:
+    """Return the path without what models add: the kind of a metric or rule, and the index of a key that is alone."""
+    if path[:1] in (("metric",), ("rule",)) and path[2:3] not in ((), ("kind",)):
+        return path[:2] + path[3:]
+    return path[:1] if path[:1] == ("key",) and isinstance(values["key"], str) else path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from medcontract.challenges import toml_file
-from medcontract.challenges.checking import check
-from medcontract.challenges.definition import Definition
+from medcontract.challenges import positions
+from medcontract.challenges.model import Definition
+from medcontract.challenges.semantics import check
 from medcontract.contracts.registry import Scope
 from medcontract.errors import CallError, InvalidData
 from medcontract.problems import Finding
@@ -25,7 +25,7 @@ def check_file(source: Source, collector: ProblemCollector) -> tuple[FileReport,
     """Everything that is wrong with a challenge file, and its definition if there are no errors."""
     try:
         source.prepare()
-        found = toml_file.read(source)
+        found = positions.read(source)
     except Unreadable as unreadable:
         collector.add(unreadable.finding)
         return make_report(source, CONTRACT, None, collector, wrong_call=unreadable.wrong_call), None
@@ -33,7 +33,7 @@ def check_file(source: Source, collector: ProblemCollector) -> tuple[FileReport,
         collector.add(found)
         return make_report(source, CONTRACT, None, collector), None
     definition, findings = check(found.values)
-    for path, finding in findings.found:
+    for path, finding in findings:
         collector.add(finding._replace(offset=found.offset(path)))
     return make_report(source, CONTRACT, None, collector), definition
 

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from medcontract.challenges.check_metrics import sign_problem
 from medcontract.challenges.contracts import Ids
-from medcontract.challenges.definition import Definition
-from medcontract.challenges.metrics import built
+from medcontract.challenges.model import Definition
+from medcontract.challenges.semantics import built, sign_problem
 from medcontract.contracts.columns import reader
 from medcontract.errors import CallError
 from medcontract.results.score import Score
@@ -38,11 +37,11 @@ _MOST_SHOWN = 20
 
 def make_protocol(definition: Definition, metrics: tuple[Metric, ...]) -> Protocol:
     """Every number of the file is a parameter; a hash stands for the rest."""
-    found = [replace(MIN_PROCESSED, value=definition.min_processed, source=_SOURCE)]
+    found = [replace(MIN_PROCESSED, value=definition.gate.min_processed, source=_SOURCE)]
     for metric, entry in zip(metrics, definition.metrics, strict=True):
-        for name, value in entry.numbers.items():
+        for name, value in definition.numbers_of(entry).items():
             found.append(_parameter(f"metric.{entry.name}.{name}", value, _about_number(metric, name)))
-    for name, weights in definition.sums.items():
+    for name, weights in definition.score.sums.items():
         for metric_name, weight in weights.items():
             about = f"weight of {metric_name} in {name}"
             found.append(_parameter(f"sums.{name}.{metric_name}", weight, about, low=None))
@@ -149,12 +148,12 @@ class ChallengeScorer(Scorer):
         exact: dict[str, Fraction | None] = {name: value.value for name, value in values.items()}
         undefined = {name: value.reason or "undefined" for name, value in values.items() if value.value is None}
         sums: dict[str, Fraction | None] = {}
-        for name, weights in self.definition.sums.items():
+        for name, weights in self.definition.score.sums.items():
             lacking = [metric for metric in weights if exact[metric] is None]
             if lacking:
                 undefined[name] = f"{', '.join(lacking)} undefined"
             sums[name] = None if lacking else self._sum(name, exact)
-        headline = self.definition.headline
+        headline = self.definition.score.headline
         value = exact[headline] if headline in exact else sums[headline]
         result = {
             "metrics": {name: rounded_or_none(each) for name, each in exact.items()},
@@ -178,11 +177,11 @@ class ChallengeScorer(Scorer):
         """What is questionable about metrics with changed parameters; `challenge check` reports it of the others."""
         for metric, entry in zip(self.metrics, self.definition.metrics, strict=True):
             parameters = self._parameters[metric.name]
-            if parameters != {name: Fraction(value) for name, value in entry.numbers.items()}:
+            if parameters != {name: Fraction(value) for name, value in self.definition.numbers_of(entry).items()}:
                 yield from metric.warnings(parameters)
 
     def _sum(self, name: str, exact: Mapping[str, Fraction | None]) -> Fraction:
-        weights = self.definition.sums[name]
+        weights = self.definition.score.sums[name]
         return sum((self.protocol[f"sums.{name}.{metric}"] * (exact[metric] or ZERO) for metric in weights), ZERO)
 
 
@@ -234,7 +233,7 @@ class ChallengeTrack(Track):
             expected_ids=(ExpectedIds(contract=ids.cases, truth=ids.truth),),
         )  # fmt: skip
         self.protocol = make_protocol(definition, metrics)  # type: ignore[misc]
-        self.headline = definition.headline  # type: ignore[misc]
+        self.headline = definition.score.headline  # type: ignore[misc]
         self.figures = (*_sum_figures(definition, described), *map(_figure, metrics))  # type: ignore[misc]
         self.scorer = _make_scorer(definition, metrics)  # type: ignore[misc]
         self.comparison = Comparison(figures=_flat, headline=_headline)  # type: ignore[misc]
@@ -248,10 +247,14 @@ class ChallengeTrack(Track):
     def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
         kinds = {entry.name: entry.kind for entry in self.definition.metrics}
         for entry in self.definition.metrics:
-            weights = [protocol[f"metric.{entry.name}.{key}"] for key in entry.numbers if key.startswith("weights.")]
+            weights = [
+                protocol[f"metric.{entry.name}.{key}"]
+                for key in self.definition.numbers_of(entry)
+                if key.startswith("weights.")
+            ]
             if weights and not any(weights):
                 raise CallError(f"all weights of '{entry.name}' are 0", "give at least one class a weight above 0")
-        for name, weights_of in self.definition.sums.items():
+        for name, weights_of in self.definition.score.sums.items():
             found = {metric: protocol[f"sums.{name}.{metric}"] for metric in weights_of}
             if not any(found.values()):
                 raise CallError(f"all weights of '{name}' are 0", "give at least one metric another weight")
@@ -307,7 +310,7 @@ def _figure(metric: Metric) -> Figure:
 
 
 def _sum_figures(definition: Definition, metrics: Mapping[str, Metric]) -> Iterator[Figure]:
-    for name, weights in definition.sums.items():
+    for name, weights in definition.score.sums.items():
         about = " + ".join(f"sums.{name}.{metric}·{metric}" for metric in weights)
         positive = all(weight >= 0 and metrics[metric].kind.low == 0 for metric, weight in weights.items())
         yield Figure(name=name, about=about, low=0 if positive else None, high=None)

@@ -31,14 +31,21 @@ def command() -> None:
     "--truth", metavar="FILE", type=click.Path(allow_dash=True),
     help="Infer fields, key and first metrics from this truth table (CSV, JSON, JSONL, Parquet, also gzipped).",
 )  # fmt: skip
+@click.option(
+    "--classes", metavar="COLUMN", multiple=True,
+    help="List the values of this column of the truth as the only allowed ones. May be repeated.",
+)  # fmt: skip
 @click.option("--id", "challenge_id", metavar="ID", help="The id of the challenge. Default: the name of DIR.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def new(folder: str, truth: str | None, challenge_id: str | None, force: bool) -> int:
+def new(folder: str, truth: str | None, classes: tuple[str, ...], challenge_id: str | None, force: bool) -> int:
     """Create a challenge file in DIR, with comments that explain it, and made-up example files that satisfy it.
 
-    Values of the truth are not copied, except for classes: few short values that occur often.
+    Values of the truth are not copied, except for classes: those of --classes, and columns with at most 12 values that
+    all occur five times.
     """
-    challenge, *examples = api.new_challenge(folder, truth=truth, challenge_id=challenge_id, force=force)
+    challenge, *examples = api.new_challenge(
+        folder, truth=truth, classes=classes, challenge_id=challenge_id, force=force
+    )
     for path in (challenge, *examples):
         click.echo(str(path))
     use = ["--challenge", str(challenge)]

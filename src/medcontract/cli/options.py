@@ -100,7 +100,7 @@ def out(command: F) -> F:
     def checked(*arguments: Any, **values: Any) -> Any:
         target = click.get_current_context().params["out"]
         if target is not None:
-            output.refuse_input(target, _given_paths())
+            api.refuse_input(target, _given_paths())
         return command(*arguments, **values)
 
     wrapped: Any = click.option(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -121,39 +120,6 @@ def format_of(result: str, chosen: str | None, out: str | None) -> str:
 
 def _extensions(extensions: Mapping[str, str], format_name: str) -> str:
     return " or ".join(extension or "no extension" for extension, name in extensions.items() if name == format_name)
-
-
-def refuse_input(out: str, given: Iterable[str]) -> None:
-    """Raise `CallError` if the output file is an input of the call, however its path is spelled."""
-    try:
-        there = os.stat(out)
-    except (OSError, ValueError):
-        return  # nothing to overwrite
-    if not stat.S_ISREG(there.st_mode):
-        return
-    for name in given:
-        try:
-            same = _is_input(out, there, name)
-        except (OSError, ValueError):  # reported when it is read
-            continue
-        if same:
-            where = f"is in {name}, which is" if os.path.isdir(name) else "is"
-            raise CallError(f"--out: {out} {where} an input of this call", "write the result to another file")
-
-
-def _is_input(out: str, there: os.stat_result, name: str) -> bool:
-    if name == "-":
-        return sys.stdin is not None and os.path.samestat(os.fstat(sys.stdin.fileno()), there)
-    if not os.path.isdir(name):
-        return os.path.samestat(os.stat(name), there)
-    root = os.path.join(os.path.realpath(name), "")
-    spelled = os.path.join(os.path.realpath(os.path.dirname(out)), os.path.basename(out))
-    if spelled.startswith(root) or os.path.realpath(out).startswith(root):
-        return True
-    if there.st_nlink < 2:
-        return False
-    files = (os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files)
-    return any(os.path.samestat(os.stat(file), there) for file in files if os.path.exists(file))
 
 
 def write(text: str, out: str | None, color: bool | None = None) -> None:

@@ -89,7 +89,10 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
     path: Path = error["loc"]
     if tagged:  # the chosen variant comes first
         path = path[1:]
+    if path[-1:] == ("[key]",):  # of a dictionary
+        path = path[:-1]
     given = error["input"]
+    context = error.get("ctx") or {}
     if error["type"] == "extra_forbidden":
         yield Finding(*unknown_key(path[-1]), path=path, at_key=True, value=shorten(str(path[-1])))
     elif error["type"] == "missing":
@@ -98,12 +101,21 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
         expected = (_TYPES[error["type"]],)
         yield Finding("MC103", "", path=path, value=shown_value(given), name=value_name(path) if path else "",
                       expected=expected, got=json_type(given))  # fmt: skip
+    elif error["type"] == "union_tag_not_found":
+        key = ast.literal_eval(context["discriminator"])
+        yield Finding("MC101", f"'{key}' is missing", path=path, field=key)
+    elif error["type"] == "union_tag_invalid":
+        key = ast.literal_eval(context["discriminator"])
+        found = _unknown_value({"expected": context["expected_tags"]}, given[key])
+        yield found._replace(path=(*path, key), value=shown_value(given[key]), name=f"'{key}'")
+    elif error["type"].startswith("MC"):  # a validator of ours that names the code
+        yield Finding(error["type"], error["msg"], context.get("hint"), path=path)
     elif error["type"] in ("value_error", "assertion_error"):  # a custom validator; its message may quote the value
         message = f"{value_name(path)}: {_without(str(error['ctx']['error']), given)}"
         yield Finding("MC110", message, path=path, value=shown_value(given))
     else:
         make = _BY_TYPE.get(error["type"], _invalid)
-        finding = make(error.get("ctx") or {}, given)
+        finding = make(context, given)
         if finding:
             yield finding._replace(path=path, value=shown_value(given), name=value_name(path))
 

@@ -36,23 +36,24 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     # old, new, code, start of the message
     ('id = "stroke"', 'id = "lesions"', "MC225", "id: 'lesions' is a built-in track"),
     ('id = "stroke"', 'id = "Stroke"', "MC107", "id: invalid id"),
-    ('id = "stroke"', "id = 3", "MC103", "id: expected a string, got an integer"),
+    ('id = "stroke"', "id = 3", "MC103", "id: must be a string, not a number"),
     ('id = "stroke"\n', "", "MC101", "id: missing"),
     ('title = "', 'titel = "', "MC102", "titel: unknown key"),
     ("version = 1", "version = 0", "MC105", "version: must be at least 1"),
-    ("version = 1", "version = true", "MC103", "version: expected an integer, got a boolean"),
+    ('title = "', "title = 2026-01-01 # ", "MC103", "title: must be a string, not a date or time"),
+    ("version = 1", "version = true", "MC103", "version: must be an integer, not true"),
     ('key = "case_id"', 'key = "Case"', "MC107", "key: invalid name"),
-    ('key = "case_id"', "key = []", "MC108", "key: expected 1 to 8 names"),
+    ('key = "case_id"', "key = []", "MC108", "key: must have at least 1 item, not 0"),
     ('key = "case_id"', 'key = ["a", "a"]', "MC225", "key[1]: repeats an earlier value"),
     ('key = "case_id"', 'key = "label"', "MC225", "prediction.label: this is a key field"),
     ('key = "case_id"\n', "", "MC101", "key: missing"),
     (*field("error = { type = 'text' }"), "MC225", "prediction.error: 'error' is a reserved"),
     (*field("model_dump = { type = 'text' }"), "MC225", "prediction.model_dump: 'model_dump'"),
     (*field('"a b" = { type = "text" }'), "MC107", 'prediction."a b": invalid name'),
-    (*field("x = 'text'"), "MC103", "prediction.x: expected a table, got a string"),
+    (*field("x = 'text'"), "MC103", "prediction.x: must be a table, not a string"),
     (*field("x = { }"), "MC224", "prediction.x: expected type or one_of"),
     (*field("x = { type = 'text', one_of = ['a'] }"), "MC224", "prediction.x: type and one_of"),
-    (*field("x = { type = 'float' }"), "MC104", "prediction.x.type: unknown type"),
+    (*field("x = { type = 'float' }"), "MC104", "prediction.x.type: must be one of text, str"),
     (*field("x = { type = 'text', mx = 1 }"), "MC102", "prediction.x.mx: unknown key"),
     (*field("x = { type = 'text', max = 1 }"), "MC109", "prediction.x.max: not allowed"),
     (*field("x = { type = 'number', min = 2, max = 1 }"), "MC105", "prediction.x.min: is larger"),
@@ -64,20 +65,20 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*field("x = { type = 'integer', max = 1.5 }"), "MC105", "prediction.x.max: the bound of an"),
     (*field("x = { type = 'text', min_length = -1 }"), "MC105", "prediction.x.min_length: must"),
     (*field("x = { type = 'set' }"), "MC101", "prediction.x.of: missing"),
-    (*field("x = { type = 'set', of = { type = 'set' } }"), "MC104", "prediction.x.of.type: unk"),
-    (*field("x = { one_of = [] }"), "MC108", "prediction.x.one_of: expected 1 to"),
-    (*field("x = { one_of = ['a', ' '] }"), "MC106", "prediction.x.one_of[1]: a blank"),
+    (*field("x = { type = 'set', of = { type = 'set' } }"), "MC104", "prediction.x.of.type: must be one of"),
+    (*field("x = { one_of = [] }"), "MC108", "prediction.x.one_of: must have at least 1"),
+    (*field("x = { one_of = ['a', ' '] }"), "MC106", "prediction.x.one_of[1]: must not be blank"),
     (*field("x = { one_of = ['a', 'a'] }"), "MC225", "prediction.x.one_of[1]: repeats"),
-    (*field("x = { one_of = ['a', 1] }"), "MC103", "prediction.x.one_of[1]: expected a string"),
+    (*field("x = { one_of = ['a', 1] }"), "MC103", "prediction.x.one_of[1]: must be a string"),
     (*field("x = { type = 'text', pattern = '^a$' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '\\d' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '\\p{L}' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '(a' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '(((a{999}){999}){999})' }"), "MC107",
      "prediction.x.pattern: the compiled pattern is too large"),
-    (*field("x = { type = 'text', optional = 1 }"), "MC103", "prediction.x.optional: expected"),
+    (*field("x = { type = 'text', optional = 1 }"), "MC103", "prediction.x.optional: must be true or false"),
     ("[gate]\nmin_processed", "[gate]\nmin_proccesed", "MC102", "gate.min_proccesed: unknown key"),
-    ("min_processed = 0.95", "min_processed = 1.5", "MC105", "gate.min_processed: must be at least 0 and at most 1"),
+    ("min_processed = 0.95", "min_processed = 1.5", "MC105", "gate.min_processed: must be at most 1"),
     ("min_processed = 0.95", "min_processed = 0.12345678901234567890", "MC105", "gate.min_processed: has more digits"),
     ("[gate]\nmin_processed = 0.95", "[gates]\nx = 1", "MC102", "gates: unknown key"),
     ('headline = "total"', 'headline = "totl"', "MC221", "score.headline: no metric and no sum is named 'totl'"),
@@ -85,12 +86,12 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ("macro_f1 = 0.7,", "macro_f2 = 0.7,", "MC221", "score.sums.total.macro_f2: no metric has this name"),
     ("total = { macro_f1 = 0.7, auroc = 0.3 }", "total = { macro_f1 = 0 }", "MC217",
      "score.sums.total: all weights are 0"),
-    ("total = { macro_f1 = 0.7, auroc = 0.3 }", "total = 3", "MC103", "score.sums.total: expected a table"),
+    ("total = { macro_f1 = 0.7, auroc = 0.3 }", "total = 3", "MC103", "score.sums.total: must be a table"),
     ("[score.sums]\n", "[score.sums]\nauroc = { macro_f1 = 1 }\n", "MC225",
      "score.sums.auroc: a metric is named auroc"),
     ('name = "auroc"', 'name = "macro_f1"', "MC225", "metric[1].name: another metric is named macro_f1"),
     ('name = "auroc"', 'name = "AUROC"', "MC107", "metric[1].name: invalid name"),
-    (*metric('kind = "f2"\nfield = "label"'), "MC104", "metric.macro_f1.kind: unknown kind of metric"),
+    (*metric('kind = "f2"\nfield = "label"'), "MC104", "metric.macro_f1.kind: must be one of accuracy, "),
     (*metric('field = "label"'), "MC101", "metric.macro_f1.kind: missing"),
     (*metric('kind = "accuracy"'), "MC101", "metric.macro_f1.field: missing"),
     (*metric('kind = "accuracy"\nfield = "lable"'), "MC221",
@@ -102,13 +103,13 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*metric('kind = "f1"\nfield = "label"'), "MC224", "metric.macro_f1: expected exactly one of average, weights and"),
     (*f1('average = "macro"\npositive = "none"'), "MC224",
      "metric.macro_f1: expected exactly one of average, weights and positive, got average and positive"),
-    (*f1('average = "makro"'), "MC104", "metric.macro_f1.average: 'f1' does not know"),
+    (*f1('average = "makro"'), "MC104", "metric.macro_f1.average: must be one of macro, micro, support"),
     (*f1('positive = "nune"'), "MC221", "metric.macro_f1.positive: not one of the values"),
-    (*f1("positive = true"), "MC103", "metric.macro_f1.positive: expected a string"),
+    (*f1("positive = true"), "MC103", "metric.macro_f1.positive: must be a string"),
     (*f1("weights = { none = 0 }"), "MC217", "metric.macro_f1.weights: all weights are 0"),
     (*f1("weights = { nune = 1 }"), "MC221", "metric.macro_f1.weights.nune: not one"),
     (*f1("weights = { none = -1 }"), "MC105", "metric.macro_f1.weights.none: must be"),
-    (*f1('weights = "linear"'), "MC103", "metric.macro_f1.weights: expected a table"),
+    (*f1('weights = "linear"'), "MC103", "metric.macro_f1.weights: must be a table, not a string"),
     (*metric(f'{F1}avrage = "x"'), "MC102", "metric.macro_f1.avrage: unknown key"),
     ('is = "hemorrhagic" }', 'is = "hemorragic" }', "MC221",
      "metric.auroc.positive.is: not one of the values of 'label'"),
@@ -121,16 +122,18 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ('[truth]\nlabel = { one_of = ["ischemic", "hemorrhagic", "none"] }',
      '[truth]\nlabel = { one_of = ["ischemic", "none", "hemorrhagic"] }', "MC222",
      "metric.macro_f1.field: 'label' is one_of (3 values) in the prediction and one_of (3 values) in the truth"),
-    (*rule('kind = "ordr"'), "MC104", "rule[0].kind: unknown kind of rule"),
+    (*rule('kind = "ordr"'), "MC104", "rule[0].kind: must be one of sum, order"),
     (*rule('field = "label"'), "MC101", "rule[0].kind: missing"),
     (*rule('kind = "distinct"'), "MC101", "rule[0].field: missing"),
     (*rule('kind = "requires"', 'field = "lable"', 'requires = "findings"'), "MC221",
      "rule[0]: there is no field 'lable'"),
     (*rule('kind = "order"', 'fields = ["label", "probability"]'), "MC223",
      "rule[0].fields: 'order' needs a field of type number or integer"),
-    (*rule('kind = "order"', 'fields = ["probability"]'), "MC108", "rule[0].fields: expected 2 names"),
-    (*rule('kind = "constant"', 'field = "label"', 'within = "x"'), "MC104", "rule[0].within: unknown list"),
+    (*rule('kind = "order"', 'fields = ["probability"]'), "MC108", "rule[0].fields: must have at least 2 items, not 1"),
+    (*rule('kind = "constant"', 'field = "label"', 'within = "x"'), "MC104",
+     "rule[0].within: must be one of predictions, truth"),
     (*rule('kind = "constant"', 'field = "label"', 'code = "MC999"'), "MC104", "rule[0].code: unknown code"),
+    (*rule('kind = "unique"', 'fields = ["case_id", "case_id"]'), "MC225", "rule[0].fields[1]: repeats an"),
     (*rule('kind = "unique"', 'fields = ["probability"]'), "MC223",
      "rule[0].fields: 'probability' is not in every record"),
 ]  # fmt: skip
@@ -148,6 +151,25 @@ def test_mistake(old: str, new: str, code: str, message: str) -> None:
     assert any(each == code and text.startswith(message) for each, text in found), found
     assert len(found) <= 2
     assert not report
+
+
+@pytest.mark.parametrize(("kind", "days", "code", "message"), [
+    ('kind = "kappa"', 'type = "integer", min = 0', "MC223", "field: 'kappa' of an integer needs its min and max"),
+    ('kind = "kappa"', 'type = "number", min = 0', "MC223", "field: 'kappa' needs a field of type one_of or integer"),
+    ('kind = "brier"\npositive = { field = "days", is = 1 }', 'type = "number", min = 0, max = 9', "MC223",
+     "field: 'brier' needs a field with min and max within 0 and 1"),
+    ('kind = "mae"', 'type = "number"', "MC101", "unprocessed: missing"),
+    ('kind = "mae"\nunprocessed = 1\nabsolute = 1', 'type = "number"', "MC102", "absolute: unknown key"),
+    ('kind = "within"\nabsolute = 1\nrelative = 1', 'type = "number"', "MC224", "got absolute and relative"),
+    ('kind = "within"\nabsolute = "1"', 'type = "number"', "MC103", "absolute: must be a number, not a string"),
+    ('kind = "within"\nabsolute = -1', 'type = "number"', "MC105", "absolute: must be at least 0"),
+])  # fmt: skip
+def test_wrong_metrics_of_numbers(kind: str, days: str, code: str, message: str) -> None:
+    """What a kind of metric needs of its field and parameters."""
+    text = REGRESSION.replace('type = "number", min = 0, max = 100', days)
+    text = changed(text, 'kind = "mae"\n', f"{kind}\n").replace("unprocessed = 100\n", "")
+    found = [(each.code, each.message) for each in medcontract.check_challenge(text.encode()).problems]
+    assert any(each == code and message in text for each, text in found), found
 
 
 def test_no_problem() -> None:
@@ -229,6 +251,24 @@ def test_control_characters(old: str, new: str) -> None:
     report = medcontract.check_challenge(changed(STROKE, old, new).encode())
     assert not report
     assert all(problem.message.isprintable() and (problem.hint or "").isprintable() for problem in report.problems)
+
+
+@pytest.mark.parametrize(("old", "new", "hint"), [
+    (*field("x = { type = 'numbr' }"), "did you mean 'number'?"),
+    (*field("x = { type = 'enum' }"), "write one_of = […] instead of type"),
+    (*field("x = 'text'"), 'write { type = "…" } or { one_of = […] }'),
+    ('kind = "f1"', "", "use one of: accuracy, balanced_accuracy, "),
+    ('kind = "f1"', 'kind = "acuracy"', "did you mean 'accuracy'?"),
+    ('average = "macro"', 'avrage = "macro"', "did you mean 'average'?"),
+    (*rule('field = "label"'), "use one of: sum, order, "),
+    ("[truth]", "[truht]", "did you mean 'truth'?"),
+    ("[score]", "[scores]", "did you mean 'score'?"),
+    ("min_processed = 0.95", "min_processed = 95", "if it is a percentage, divide it by 100: 25 % is 0.25"),
+])  # fmt: skip
+def test_hints(old: str, new: str, hint: str) -> None:
+    """Hints name what was probably meant, or what is known."""
+    hints = [each.hint or "" for each in medcontract.check_challenge(changed(STROKE, old, new).encode()).problems]
+    assert any(each.startswith(hint) for each in hints), hints
 
 
 def test_long_description() -> None:

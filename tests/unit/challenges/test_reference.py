@@ -5,7 +5,7 @@ from __future__ import annotations
 from script.doc_pages import reference_page
 from tests.support import ROOT
 
-from medcontract.challenges import check_fields, check_rules, checking
+from medcontract.challenges.model import RULES, TYPES, Definition, Field
 from medcontract.scoring.metrics import KINDS
 
 
@@ -18,7 +18,13 @@ def test_it_is_complete() -> None:
     """Every key, type, rule, metric and parameter has a row, and no row has too few or too many cells."""
     page = reference_page()
     parameters = {parameter.name for kind in KINDS.values() for parameter in kind.parameters}
-    for name in (*checking.KEYS, *check_fields.KEYS, *check_fields.TYPES, *check_rules.KINDS, *KINDS):
+    for name in (
+        *{field.alias or name for name, field in Definition.model_fields.items()},
+        *Field.model_fields,
+        *TYPES,
+        *RULES,
+        *KINDS,
+    ):
         assert f"\n| `{name}` |" in page, name
     for name in parameters:
         assert f" | `{name}` | " in page, name

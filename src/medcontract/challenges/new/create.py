@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
-from medcontract.atomic_write import write_file
-from medcontract.challenges.definition import Field
 from medcontract.challenges.examples import example_files
-from medcontract.challenges.findings import LONGEST_NAME
 from medcontract.challenges.loading import load
+from medcontract.challenges.model import Field
 from medcontract.challenges.new.draft import draft
-from medcontract.challenges.new.inference import Inferred, first_metrics, infer
-from medcontract.challenges.new.profile import Profile
-from medcontract.challenges.new.truth_table import read_table
+from medcontract.challenges.new.infer import Column, Inferred, first_metrics, infer
+from medcontract.challenges.new.read import read_table
+from medcontract.challenges.values import LONGEST_NAME, is_id
 from medcontract.contracts import registry
 from medcontract.contracts.registry import TRACKS, Scope
 from medcontract.errors import CallError, InvalidData
@@ -26,34 +25,38 @@ from medcontract.validation.report import make_report
 FILE = "challenge.toml"
 EXAMPLES = "example"
 _MOST_PROBLEMS = 100
-_ID = re.compile(r"[a-z][a-z0-9-]*")
-_LABEL = Profile(
-    Field(name="label", type="one_of", one_of=("ischemic", "hemorrhagic", "none")), "the only values that are allowed"
-)
+_LABEL = Column("label", Field(one_of=("ischemic", "hemorrhagic", "none")), "the only values that are allowed")
 _EXAMPLE = Inferred(("case_id",), (_LABEL,), (), first_metrics((_LABEL,))), None
 """A challenge to start from without a truth."""
 
 
-def challenge_files(folder: Path, truth: Source | None, challenge_id: str | None) -> dict[Path, str]:
-    """The content of the files of a new challenge, by path. Raises `CallError`, and `InvalidData` for the truth."""
+def challenge_files(
+    folder: Path, truth: Source | None, classes: Collection[str], challenge_id: str | None
+) -> dict[str, bytes]:
+    """Return the content of the files of a new challenge, by name. Raises `CallError`, and `InvalidData` for the truth.
+
+    `classes`: the columns of the truth whose values are listed.
+    """
+    if classes and truth is None:
+        raise CallError("--classes names columns of a truth", "pass the table with --truth FILE")
     chosen = _chosen_id(folder, challenge_id)
     title = chosen.replace("-", " ").capitalize()
-    inferred, rows = _EXAMPLE if truth is None else _read(truth)
+    inferred, rows = _EXAMPLE if truth is None else _read(truth, classes)
     text = draft(inferred, chosen, title, rows)
     scope = load(text.encode(), FILE)
     if truth is not None:
         _check_truth(truth, scope)
     examples = example_files(scope.track.definition)
     return {
-        **{folder / EXAMPLES / name: content for name, content in examples.items()},
-        folder / FILE: text,
+        **{f"{EXAMPLES}/{name}": content for name, content in examples.items()},
+        FILE: text.encode(),
     }
 
 
 def _chosen_id(folder: Path, given: str | None) -> str:
     """The id of the challenge: the given one, or one that is derived from the name of the folder."""
     if given is not None:
-        if not _ID.fullmatch(given) or len(given) > LONGEST_NAME:
+        if not is_id(given):
             hint = "use lower-case letters, digits and -, starting with a letter"
             raise CallError(f"invalid id '{given[:LONGEST_NAME]}'", hint)
         if given in TRACKS:
@@ -64,7 +67,7 @@ def _chosen_id(folder: Path, given: str | None) -> str:
     return f"{name}-challenge" if name in TRACKS else name
 
 
-def _read(truth: Source) -> tuple[Inferred, int | None]:
+def _read(truth: Source, classes: Collection[str]) -> tuple[Inferred, int | None]:
     """What a truth table says about the challenge, and the number of its rows."""
     collector = ProblemCollector(_MOST_PROBLEMS)
     try:
@@ -76,7 +79,7 @@ def _read(truth: Source) -> tuple[Inferred, int | None]:
         raise InvalidData(_report(truth, collector)) from None
     table = read_table(truth, collector)
     if table is not None:
-        inferred, findings = infer(table)
+        inferred, findings = infer(table, classes)
         if inferred is not None:
             return inferred, table.rows
         for finding in findings:
@@ -94,18 +97,3 @@ def _check_truth(truth: Source, scope: Scope) -> None:
         report = validate_source(truth, scope.truth, ProblemCollector(_MOST_PROBLEMS))
     if not report.ok:
         raise InvalidData(report)
-
-
-def write_files(files: dict[Path, str], force: bool) -> None:
-    """Write files, the last one when all others exist. Raises `CallError`, in particular if some exist already."""
-    existing = [path for path in files if path.exists() or path.is_symlink()]
-    if existing and not force:
-        shown = ", ".join(map(str, existing))
-        raise CallError(f"already exists: {shown}", "choose another folder, or pass --force to overwrite")
-    for path, content in files.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise CallError(f"cannot create the folder {path.parent}: {reason}") from None
-        write_file(content, path)

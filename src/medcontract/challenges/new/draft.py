@@ -8,12 +8,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from medcontract.challenges.definition import Field
-from medcontract.challenges.new.inference import Inferred, Metric
+from medcontract.challenges.model import Gate, Item
+from medcontract.challenges.new.infer import Column, Inferred, Metric
 from medcontract.problems import plural
 from medcontract.scoring.metrics import KINDS
 
-MIN_PROCESSED = "0.95"
 _WIDTH = 100
 
 _HEAD = """\
@@ -59,6 +58,10 @@ _OPTIONAL_METRICS = """\
 #field = "example_days"
 #absolute = 1                        # or relative = 0.05, for 5 %
 """
+_GATE = f"""\
+[gate]
+min_processed = {Gate().min_processed}                # submissions with a smaller share of processed cases are refused
+"""
 
 
 def draft(inferred: Inferred, challenge_id: str, title: str, rows: int | None) -> str:
@@ -72,7 +75,7 @@ def draft(inferred: Inferred, challenge_id: str, title: str, rows: int | None) -
             _OPTIONAL_RULE,
             _metrics(inferred.metrics),
             _score(inferred.metrics),
-            _gate(),
+            _GATE,
         )
     )
 
@@ -105,7 +108,7 @@ def _identity(inferred: Inferred, challenge_id: str, title: str) -> str:
 
 
 def _prediction(inferred: Inferred) -> str:
-    lines = _aligned((_field_line(column.field, prediction=True), column.note) for column in inferred.labels)
+    lines = _aligned((_field_line(column, prediction=True), column.note) for column in inferred.labels)
     return f"""\
 # What participants predict, besides the key. For a case that failed they write `error` instead of these.
 [prediction]
@@ -113,8 +116,8 @@ def _prediction(inferred: Inferred) -> str:
 
 
 def _truth(inferred: Inferred) -> str:
-    labels = ((_field_line(column.field), "as in the prediction") for column in inferred.labels)
-    others = ((_field_line(column.field), f"not predicted; {column.note}") for column in inferred.others)
+    labels = ((_field_line(column), "as in the prediction") for column in inferred.labels)
+    others = ((_field_line(column), f"not predicted; {column.note}") for column in inferred.others)
     return f"""\
 # What is true. Never given to participants: they get the cases, which are the keys and what a model needs.
 # A case whose value is null is left out of the metrics of that field.
@@ -179,24 +182,17 @@ def _weight(count: int) -> str:
     return f"{Decimal(share.numerator) / share.denominator:f}" if exact else "1"
 
 
-def _gate() -> str:
-    return f"""\
-[gate]
-min_processed = {MIN_PROCESSED}                # submissions with a smaller share of processed cases are refused
-"""
-
-
 # --- TOML -------------------------------------------------------------------------------------------------------------
 
 
-def _field_line(field: Field, prediction: bool = False) -> str:
-    return f"{field.name} = {_field(field, optional=field.optional and not prediction)}"
+def _field_line(column: Column, prediction: bool = False) -> str:
+    return f"{column.name} = {_field(column.field, optional=column.field.optional and not prediction)}"
 
 
-def _field(field: Field, optional: bool = False) -> str:
-    parts = [f"one_of = {_toml(list(field.one_of))}" if field.one_of else f"type = {_toml(field.type)}"]
-    if field.of is not None:
-        parts.append(f"of = {_field(field.of)}")
+def _field(field: Item, optional: bool = False) -> str:
+    parts = [f"one_of = {_toml(field.classes)}" if field.classes else f"type = {_toml(field.kind)}"]
+    if field.items is not None:
+        parts.append(f"of = {_field(field.items)}")
     parts += [f"{name} = {_toml(value)}" for name in ("min", "max") if (value := getattr(field, name)) is not None]
     if optional:
         parts.append("optional = true")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from medcontract.scoring.metrics.counting import Counting
 from medcontract.scoring.metrics.counts import ClassCounts, Counts
-from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind, field_problem
+from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind
 
 Parameters = Mapping[str, Fraction]
 """The numbers of a metric, by key (`Metric.numbers`)."""
@@ -129,50 +129,12 @@ def build(
     choices: Mapping[str, str | bool] | None = None,
     numbers: tuple[str, ...] = (),
 ) -> Metric:
-    """A metric. `truth` is the field of the truth that it reads: with `positive = {field, is}` that one.
+    """Return a metric. `truth` is the field of the truth that it reads: with `positive = {field, is}` that one.
 
-    `choices` are those parameters that are not numbers: `positive` is a class, for `{field, is}` the value of `is`.
-    Raises `ValueError` for what the table does not allow; challenge files are checked before.
+    `choices` are the parameters that are not numbers: `positive` is a class, for `{field, is}` the value of `is`.
+    Nothing is checked: `medcontract.challenges` does that, where a mistake has a place in the file.
     """
     found, field = KINDS[kind], truth or prediction
-    problem = field_problem(found, prediction) or _truth_problem(found, prediction, field)
-    if problem:
-        raise ValueError(problem)
-    given = {**_defaults(found), **{key: _choice(found, field, key, value) for key, value in (choices or {}).items()}}
-    _check_numbers(found, field, numbers)
-    present = {*given, *(number.split(".")[0] for number in numbers)}
-    missing = [each.name for each in found.parameters if each.required and each.name not in present]
-    if missing or (found.exactly_one and len(present.intersection(found.exactly_one)) != 1):
-        raise ValueError(f"'{kind}' needs {' and '.join(missing) or 'exactly one of ' + ', '.join(found.exactly_one)}")
-    return Metric(name=name, kind=found, prediction=prediction, truth=field, choices=given, numbers=numbers)
-
-
-def _truth_problem(kind: MetricKind, prediction: FieldInfo, truth: FieldInfo) -> str | None:
-    if kind.positive_case:
-        return None if truth.classes else f"'{truth.name}' of the truth has no classes"
-    if (prediction.type, prediction.classes) != (truth.type, truth.classes):
-        return f"'{prediction.name}' of the prediction and '{truth.name}' of the truth differ"
-    return None
-
-
-def _defaults(kind: MetricKind) -> dict[str, str]:
-    return {each.name: each.default for each in kind.parameters if each.default is not None}
-
-
-def _choice(kind: MetricKind, truth: FieldInfo, key: str, value: str | bool) -> str:
-    parameter = kind.parameter(key)
-    if parameter is None or parameter.value in ("number", "class weights"):
-        raise ValueError(f"'{kind.name}' has no choice '{key}'")
-    allowed: Mapping[str | bool, str] = {each: each for each in parameter.choices} or truth.names
-    if value not in allowed:
-        raise ValueError(f"'{key}' of '{kind.name}' cannot be '{value}'")
-    return allowed[value]
-
-
-def _check_numbers(kind: MetricKind, truth: FieldInfo, numbers: tuple[str, ...]) -> None:
-    allowed = {each.name for each in kind.parameters if each.value == "number"}
-    if any(each.value == "class weights" for each in kind.parameters):
-        allowed |= {f"weights.{name}" for name in truth.classes}
-    unknown = [number for number in numbers if number not in allowed]
-    if unknown:
-        raise ValueError(f"'{kind.name}' has no number '{unknown[0]}'")
+    defaults = {each.name: each.default for each in found.parameters if each.default is not None}
+    given = {key: field.names[value] if key == "positive" else str(value) for key, value in (choices or {}).items()}
+    return Metric(name=name, kind=found, prediction=prediction, truth=field, choices=defaults | given, numbers=numbers)

@@ -453,34 +453,6 @@ def test_other_metrics_have_no_warnings() -> None:
     assert list(metric.warnings(parameters)) == []
 
 
-@pytest.mark.parametrize(("kind", "field", "more"), [
-    ("f1", LABEL, {}),
-    ("f1", LABEL, {"average": "macro", "positive": "a"}),
-    ("f1", LABEL, {"average": "cases"}),
-    ("f1", LABEL, {"positive": "d"}),
-    ("f1", LABEL, {"numbers": {"weights.d": 1}}),
-    ("f1", STAGE, {"average": "macro"}),
-    ("f1", FLAG, {"truth": LABEL, "average": "macro"}),
-    ("accuracy", LABEL, {"average": "macro"}),
-    ("accuracy", LABEL, {"truth": FieldInfo("label", "one_of", ("a", "b"))}),
-    ("specificity", LABEL, {}),
-    ("kappa", FieldInfo("n", "integer", low=0), {}),
-    ("auroc", PROBABILITY, {"truth": DOSE, "positive": "a"}),
-    ("auroc", PROBABILITY, {"truth": LABEL}),
-    ("brier", DOSE, {"truth": LABEL, "positive": "a"}),
-    ("brier", FieldInfo("p", "number", low=0), {"truth": LABEL, "positive": "a"}),
-    ("mae", DOSE, {}),
-    ("mae", DOSE, {"numbers": {"absolute": 1}}),
-    ("within", DOSE, {}),
-    ("within", DOSE, {"numbers": {"absolute": 1, "relative": 1}}),
-    ("within", DOSE, {"absolute": "1"}),
-    ("token_f1", ANSWER, {"normalize": "other"}),
-])  # fmt: skip
-def test_wrong_metrics(kind: str, field: FieldInfo, more: Any) -> None:
-    with pytest.raises(ValueError, match=kind + "|differ|no classes"):
-        variant(kind, field, **more)
-
-
 def test_defaults() -> None:
     """The first choice is the default."""
     chosen = {

@@ -1,0 +1,371 @@
+"""The model of a challenge file: its keys, types, bounds and defaults.
+
+What a model cannot say, because it compares parts of the file with each other, is checked by `semantics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+from pydantic import BaseModel, GetCoreSchemaHandler, Strict, create_model
+from pydantic import Field as Info
+from pydantic_core import CoreSchema, core_schema
+
+from medcontract.challenges.values import (
+    Bound,
+    ClassName,
+    FieldName,
+    Id,
+    Key,
+    Length,
+    Line,
+    Lines,
+    Name,
+    Number,
+    RuleCode,
+    Text,
+)
+from medcontract.contracts.base import StrictModel
+from medcontract.problems import Path
+from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, MetricParameter
+from medcontract.scoring.metrics.kinds import FieldType
+
+MOST_FIELDS = 200
+MOST_VALUES = 10_000
+MOST_METRICS = 200
+MOST_RULES = 100
+RULE_CODE = "MC227"
+
+
+@dataclass(frozen=True)
+class OneModelPerKind:
+    """Annotates the base of several models: the key `kind` says which one it is."""
+
+    models: Mapping[str, type[BaseModel]]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        choices = {kind: handler.generate_schema(model) for kind, model in self.models.items()}
+        return core_schema.tagged_union_schema(choices, discriminator="kind")
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
+
+ItemType = Literal["text", "str", "integer", "number", "boolean", "date"]
+Type = Literal[ItemType, "set", "list"]
+TYPES: tuple[FieldType, ...] = get_args(Type)
+BOUNDS: dict[str, tuple[str, ...]] = {
+    "text": ("min_length", "max_length", "pattern"),
+    "str": ("min_length", "max_length", "pattern"),
+    "integer": ("min", "max"),
+    "number": ("min", "max"),
+    "set": ("of", "min_length", "max_length"),
+    "list": ("of", "min_length", "max_length"),
+}
+"""The bounds that each type allows."""
+
+
+class Item(StrictModel):
+    """The items of a set or list. Either `type` or `one_of` is given."""
+
+    type: ItemType | None = None
+    one_of: Annotated[tuple[ClassName, ...], Strict(False), Info(min_length=1, max_length=MOST_VALUES)] | None = None
+    min: Bound | None = None
+    max: Bound | None = None
+    min_length: Length | None = None
+    max_length: Length | None = None
+    pattern: Line | None = None
+    about: Text | None = None
+
+    @property
+    def kind(self) -> FieldType:
+        """The type; `one_of` for an enumeration."""
+        return "one_of" if self.one_of is not None else self.type or "text"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.one_of or ()
+
+    @property
+    def items(self) -> Item | None:
+        """The items, if it is a set or list."""
+        return None
+
+    @property
+    def comparable(self) -> tuple[Any, ...]:
+        """What must be equal in prediction and truth for a metric."""
+        return self.kind, self.classes, self.items and self.items.comparable
+
+    @property
+    def type_text(self) -> str:
+        """The type in words."""
+        if self.items is not None:
+            return f"{self.kind} of {self.items.type_text}"
+        return f"one_of ({len(self.classes)} values)" if self.classes else self.kind
+
+    def data(self) -> dict[str, Any]:
+        """Return everything that affects scores, as JSON."""
+        found = self.model_dump(exclude={"about", "of"}, exclude_none=True)
+        if self.items is not None:
+            found["of"] = self.items.data()
+        return {"optional": False, **found, "type": self.kind}
+
+
+class Field(Item):
+    """A field of the prediction or of the truth."""
+
+    type: Type | None = None  # type: ignore[assignment]  # wider than that of an item
+    of: Item | None = None
+    optional: bool = False
+
+    @property
+    def items(self) -> Item | None:
+        return self.of
+
+    @property
+    def nested(self) -> bool:
+        """Whether it does not fit into a table cell."""
+        return self.kind in ("set", "list")
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+_NUMBERS: tuple[FieldType, ...] = ("number", "integer")
+
+
+class RuleKind(NamedTuple):
+    """A kind of rule: its keys, and the types of the fields that these name."""
+
+    fields: dict[str, tuple[FieldType, ...]]
+    """The keys that name a field (`fields`: several), and the allowed types; empty: all."""
+    message: str
+    numbers: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    several: int | None = None
+    """How many names `fields` has, exactly; at least one by default."""
+
+
+RULE_KINDS = {
+    "sum": RuleKind({"field": ("list",)}, "the sum of '{0}' is out of range", ("minimum", "maximum")),
+    "order": RuleKind({"fields": _NUMBERS}, "'{1}' is less than '{0}'", several=2),
+    "limit": RuleKind({"field": _NUMBERS}, "'{0}' exceeds the limit", ("minimum", "below"), optional=("below",)),
+    "distinct": RuleKind({"field": ("list",)}, "an item of '{0}' is repeated"),
+    "requires": RuleKind({"field": (), "requires": ()}, "'{0}' requires '{1}'", texts=("value",), optional=("value",)),
+    "unique": RuleKind({"fields": ()}, "{all} repeated"),
+    "constant": RuleKind({"field": ("str", "text", "one_of")}, "'{0}' differs between records"),
+    "monotonic": RuleKind({"field": _NUMBERS, "by": _NUMBERS}, "'{0}' decreases"),
+}
+"""The kinds that a challenge file may use. The others are about nested objects, or about other files."""
+
+
+class Rule(StrictModel):
+    """A `[[rule]]`. The model of each kind is made from the table of kinds."""
+
+    kind: str
+    within: Literal["predictions", "truth"] | None = None
+    code: RuleCode = RULE_CODE
+    message: Line | None = None
+    hint: Line | None = None
+    severity: Literal["error", "warning"] = "error"
+
+    @property
+    def fields_by_key(self) -> dict[str, tuple[str, ...]]:
+        """The names of the fields that it refers to, by key."""
+        given = {key: getattr(self, key) for key in RULE_KINDS[self.kind].fields}
+        return {key: names if isinstance(names, tuple) else (names,) for key, names in given.items()}
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        return tuple(name for names in self.fields_by_key.values() for name in names)
+
+    def data(self) -> dict[str, Any]:
+        """Return the rule as published."""
+        names = self.field_names
+        listed = f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'}"
+        message = RULE_KINDS[self.kind].message.format(*names, all=listed)
+        found = self.model_dump(exclude={"within"}, exclude_none=True)
+        found = {key: float(value) if isinstance(value, Decimal) else value for key, value in found.items()}
+        return {"hint": None, "message": message, **found}
+
+
+def _rule_model(name: str, kind: RuleKind) -> type[Rule]:
+    several = Annotated[Lines, Info(min_length=kind.several or 1, max_length=kind.several)]
+    types: dict[str, Any] = {key: several if key == "fields" else Line for key in (*kind.fields, *kind.texts)}
+    types |= dict.fromkeys(kind.numbers, Number)
+    fields: dict[str, Any] = {
+        key: (type_ | None, None) if key in kind.optional else (type_, ...) for key, type_ in types.items()
+    }
+    return create_model(f"Rule_{name}", __base__=Rule, **{"kind": (Literal[name], ...), **fields})
+
+
+RULES = {name: _rule_model(name, kind) for name, kind in RULE_KINDS.items()}
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+class PositiveCase(StrictModel):
+    """A field of the truth and its positive class."""
+
+    field: Line
+    is_: Annotated[Any, Info(alias="is")]
+
+
+class Metric(StrictModel):
+    """A `[[metric]]`. The model of each kind is made from the table of kinds."""
+
+    name: Name
+    kind: str
+    field: Line
+    about: Text | None = None
+
+    @property
+    def truth_field(self) -> str:
+        """The field of the truth: the same, or that of `positive`."""
+        positive = self.parameters.get("positive")
+        return positive.field if isinstance(positive, PositiveCase) else self.field
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is given or has a default, by name."""
+        values = {each.name: getattr(self, each.name) for each in KINDS[self.kind].parameters}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def choices(self) -> dict[str, str | bool]:
+        """The parameters that are not numbers."""
+        found = {name: value.is_ if isinstance(value, PositiveCase) else value
+                 for name, value in self.parameters.items()}  # fmt: skip
+        return {name: value for name, value in found.items() if isinstance(value, str | bool)}
+
+    def numbers(self, classes: tuple[str, ...]) -> dict[str, Decimal]:
+        """Return the parameters that are numbers: `absolute`, `weights.CLASS`. `classes`: of its field."""
+        found: dict[str, Decimal] = {}
+        for name, value in self.parameters.items():
+            if isinstance(value, Decimal):
+                found[name] = value
+            elif isinstance(value, dict):
+                found |= {f"{name}.{each}": value.get(each, Decimal(0)) for each in classes}
+        return found
+
+
+def _parameter(parameter: MetricParameter) -> tuple[Any, Any]:
+    number = Annotated[Number, Info(ge=parameter.low)] if parameter.low is not None else Number
+    types: dict[str, Any] = {
+        "choice": Literal[parameter.choices] if parameter.choices else None,
+        "number": number,
+        "class": Any,
+        "class weights": dict[str, number],  # type: ignore[valid-type]
+        "positive case": PositiveCase,
+    }
+    kind = types[parameter.value]
+    return (kind, ...) if parameter.required else (kind | None if kind is not Any else Any, parameter.default)
+
+
+def _metric_model(kind: MetricKind) -> type[Metric]:
+    fields: dict[str, Any] = {each.name: _parameter(each) for each in kind.parameters}
+    return create_model(f"Metric_{kind.name}", __base__=Metric, **{"kind": (Literal[kind.name], ...), **fields})
+
+
+METRICS = {kind.name: _metric_model(kind) for kind in KINDS.values()}
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+class Score(StrictModel):
+    """The `[score]`."""
+
+    headline: Line
+    sums: Annotated[dict[Name, dict[str, Number]], Info(default_factory=dict, max_length=MOST_METRICS)]
+
+
+class Gate(StrictModel):
+    """The `[gate]`."""
+
+    min_processed: Annotated[Number, Info(ge=0, le=1)] = Decimal("0.95")
+
+
+Fields = Annotated[dict[FieldName, Field], Info(min_length=1, max_length=MOST_FIELDS)]
+
+
+_Rules = Annotated[tuple[Annotated[Rule, OneModelPerKind(RULES)], ...], Strict(False)]
+_Metrics = Annotated[tuple[Annotated[Metric, OneModelPerKind(METRICS)], ...], Strict(False)]
+
+
+class Definition(StrictModel):
+    """A challenge file, with defaults filled in."""
+
+    id: Id
+    title: Annotated[Line, Info(default_factory=lambda found: found.get("id", ""))]
+    version: Annotated[int, Info(ge=1, le=10**9)] = 1
+    about: Text | None = None
+    key: Key
+    prediction: Fields
+    truth: Fields
+    rules: Annotated[_Rules, Info(alias="rule", min_length=1, max_length=MOST_RULES)] = ()
+    metrics: Annotated[_Metrics, Info(alias="metric", min_length=1, max_length=MOST_METRICS)]
+    score: Score
+    gate: Gate = Gate()
+
+    def fields_of(self, records: str) -> dict[str, Field]:
+        """Return all fields of the records in a list: `predictions` or `truth`."""
+        keys = {name: Field(type="str") for name in self.key}
+        return keys | (self.prediction if records == "predictions" else self.truth)
+
+    def lists_of(self, rule: Rule) -> tuple[str, ...]:
+        """Return the lists that a rule applies to: the given one, or those with all of its fields."""
+        candidates = ("predictions", "truth") if rule.within is None else (rule.within,)
+        return tuple(each for each in candidates if self.fields_of(each).keys() >= set(rule.field_names))
+
+    def field_infos(self, metric: Metric) -> tuple[FieldInfo, FieldInfo]:
+        """Return the field of the prediction and that of the truth, as metrics see them."""
+        names = (metric.field, self.prediction), (metric.truth_field, self.truth)
+        return tuple(info(name, fields[name]) for name, fields in names)  # type: ignore[return-value]  # two
+
+    def numbers_of(self, metric: Metric) -> dict[str, Decimal]:
+        """Return the parameters of a metric that are numbers."""
+        return metric.numbers(self.field_infos(metric)[0].classes)
+
+    def data(self) -> dict[str, Any]:
+        """Return everything that affects scores except version and numbers, which are parameters of the protocol."""
+        return {
+            "id": self.id,
+            "key": list(self.key),
+            "prediction": {name: field.data() for name, field in self.prediction.items()},
+            "truth": {name: field.data() for name, field in self.truth.items()},
+            "rules": [{"within": list(self.lists_of(rule)), **rule.data()} for rule in self.rules],
+            "metrics": {
+                metric.name: {
+                    "kind": metric.kind, "field": metric.field, "truth_field": metric.truth_field,
+                    "choices": metric.choices, "numbers": sorted(self.numbers_of(metric)),
+                }
+                for metric in self.metrics
+            },
+            "sums": {name: sorted(weights) for name, weights in self.score.sums.items()},
+            "headline": self.score.headline,
+        }  # fmt: skip
+
+
+def info(name: str, field: Item) -> FieldInfo:
+    """Return a field as metrics see it."""
+    return FieldInfo(name, field.kind, field.classes, field.min, field.max)
+
+
+def model_at(path: Path) -> type[BaseModel]:
+    """Return the model of the table at a path. After the index of a metric or rule, its kind follows."""
+    match path:
+        case ("prediction" | "truth", _, *of):
+            return Item if of else Field
+        case ("metric", _, kind, *positive):
+            return PositiveCase if positive else METRICS[str(kind)]
+        case ("rule", _, kind, *_):
+            return RULES[str(kind)]
+        case ("score",):
+            return Score
+        case ("gate",):
+            return Gate
+    return Definition

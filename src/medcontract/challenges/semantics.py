@@ -1,0 +1,312 @@
+"""Checks a challenge file: first with its model, then how its parts refer to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from medcontract.challenges.findings import MISSING, Findings
+from medcontract.challenges.model import (
+    BOUNDS,
+    RULE_KINDS,
+    TYPES,
+    Definition,
+    Field,
+    Item,
+    Metric,
+    PositiveCase,
+    Rule,
+    info,
+)
+from medcontract.challenges.patterns import check_pattern
+from medcontract.contracts.pydantic_errors import check_structure
+from medcontract.errors import CallError
+from medcontract.problems import Finding, Path
+from medcontract.scoring.metrics import KINDS, build, field_problem
+from medcontract.scoring.metrics import Metric as BuiltMetric
+
+_LONGEST_PATTERN = 500
+_STAND_INS: dict[str, Any] = {"id": "x", "key": "x"}
+"""Take the place of values that are wrong, so that everything else is checked."""
+_ADAPTER = TypeAdapter(Definition)
+_ALL_BOUNDS = tuple(dict.fromkeys(key for keys in BOUNDS.values() for key in keys))
+_PARTS = {"predictions": "prediction", "truth": "truth"}
+"""The lists of records, and where their fields are in the file."""
+_Part = TypeVar("_Part")
+
+
+def check(values: dict[str, Any]) -> tuple[Definition | None, list[tuple[Path, Finding]]]:
+    """Return the definition in a parsed file, if it has no errors, and everything that is wrong, by path."""
+    findings = Findings(values)
+    checked = check_structure(_ADAPTER, values)
+    for each in checked.findings:
+        findings.add_structural(each, values)
+    definition = checked.value
+    if definition is None:  # one mistake must not hide another
+        definition = check_structure(_ADAPTER, _without(values, findings.broken)).value
+    if definition is not None:
+        _Semantics(definition, values, findings).check()
+    return None if findings.broken else definition, findings.found
+
+
+def _without(values: dict[str, Any], broken: Collection[Path]) -> dict[str, Any]:
+    """Return the values without the parts that are wrong."""
+
+    def remaining(value: Any, path: Path) -> Any:
+        if isinstance(value, dict):
+            return {key: remaining(each, (*path, key)) for key, each in value.items() if (*path, key) not in broken}
+        if isinstance(value, list):
+            return [remaining(each, (*path, at)) for at, each in enumerate(value) if (*path, at) not in broken]
+        return value
+
+    found: dict[str, Any] = remaining(values, ())
+    return {**{key: value for key, value in _STAND_INS.items() if (key,) in broken}, **found}
+
+
+def built(definition: Definition) -> tuple[BuiltMetric, ...]:
+    """Return the metrics of a definition, built for scoring."""
+    return tuple(
+        build(
+            metric.name, metric.kind, *definition.field_infos(metric), choices=metric.choices,
+            numbers=tuple(definition.numbers_of(metric)),
+        )
+        for metric in definition.metrics
+    )  # fmt: skip
+
+
+def sign_problem(kind: str, weight: Decimal | Fraction) -> str | None:
+    """Return why a metric of this kind must not have this weight in a sum, or None if it may."""
+    if KINDS[kind].higher_is_better or weight < 0:
+        return None
+    return f"'{kind}' is better when lower: it needs a negative weight in a sum"
+
+
+class _Semantics:
+    """Checks the parts that have the right structure. The names of other parts are known, but nothing else."""
+
+    def __init__(self, definition: Definition, values: dict[str, Any], findings: Findings) -> None:
+        self.definition = definition
+        self.values = values
+        self.findings = findings
+        self.add = findings.add
+
+    def check(self) -> None:
+        definition = self.definition
+        self.findings.not_distinct(definition.key, ("key",))
+        for part, fields in (("prediction", definition.prediction), ("truth", definition.truth)):
+            for name, field in fields.items():
+                if name in definition.key:
+                    hint = "key fields are added to both: remove it here"
+                    self.add("MC225", (part, name), "this is a key field", hint)
+                self._check_field(field, (part, name))
+        for path, rule in self._kept("rule", definition.rules):
+            self._check_rule(rule, path)
+        seen: set[str] = set()
+        metrics = self._kept("metric", definition.metrics)
+        for path, metric in metrics:
+            if metric.name in seen:
+                self.add("MC225", (*path, "name"), f"another metric is named {metric.name}", "choose another name")
+            seen.add(metric.name)
+            self._check_metric(metric, path)
+        self._check_score({metric.name: metric for _, metric in metrics})
+        if not self.findings.broken:
+            self._warn(metrics)
+
+    def _kept(self, name: str, parts: tuple[_Part, ...]) -> list[tuple[Path, _Part]]:
+        """Return the metrics or rules with their paths in the file, where some may be wrong."""
+        given = self.values.get(name, ())
+        paths: list[Path] = [(name, at) for at in range(len(given)) if (name, at) not in self.findings.broken]
+        return list(zip(paths, parts, strict=True))
+
+    def _known(self, part: str, name: str, path: Path) -> Field | None:
+        """Return a field of the prediction or of the truth. Adds a finding if there is none; None if it is wrong."""
+        fields = self.definition.prediction if part == "prediction" else self.definition.truth
+        if name not in self.values[part]:
+            self.findings.unknown_name(path, f"the {part} has no field '{name}'", name, self.values[part])
+        return fields.get(name) if (part, name) not in self.findings.broken else None
+
+    # Fields.
+
+    def _check_field(self, field: Item, path: Path) -> None:
+        if (field.type is None) == (field.one_of is None):
+            message = "expected type or one_of" if field.type is None else "type and one_of exclude each other"
+            self.add("MC224", path, message, f"use one of: {', '.join(TYPES)}; or one_of = […]")
+            return
+        for key in _ALL_BOUNDS:
+            if getattr(field, key, None) is not None and key not in BOUNDS.get(field.kind, ()):
+                self.add("MC109", (*path, key), f"not allowed for the type {field.kind}")
+        for low, high in (("min", "max"), ("min_length", "max_length")):
+            smallest, largest = getattr(field, low), getattr(field, high)
+            if smallest is not None and largest is not None and smallest > largest:
+                self.add("MC105", (*path, low), f"is larger than {high}")
+        for key, bound in (("min", field.min), ("max", field.max)):
+            if field.kind == "integer" and bound is not None and bound != bound.to_integral_value():
+                self.add("MC105", (*path, key), "the bound of an integer must be an integer")
+        self.findings.not_distinct(field.classes, (*path, "one_of"))
+        if field.pattern is not None:
+            self._check_pattern(field.pattern, (*path, "pattern"))
+        if field.items is not None:
+            self._check_field(field.items, (*path, "of"))
+        elif field.kind in ("set", "list"):
+            self.add("MC101", (*path, "of"), "missing", MISSING["of"])
+
+    def _check_pattern(self, pattern: str, path: Path) -> None:
+        if len(pattern) > _LONGEST_PATTERN:
+            self.add("MC107", path, f"longer than {_LONGEST_PATTERN} characters")
+            return
+        try:
+            check_pattern(pattern)
+        except CallError as error:
+            self.add("MC107", path, *error.as_options)
+
+    # Rules.
+
+    def _check_rule(self, rule: Rule, path: Path) -> None:
+        names = rule.field_names
+        known = {part: {*self.definition.key, *self.values[part]} for part in _PARTS.values()}
+        lists = [name for name, part in _PARTS.items() if rule.within in (None, name) and known[part] >= set(names)]
+        if not lists:
+            anywhere = set().union(*(known[part] for name, part in _PARTS.items() if rule.within in (None, name)))
+            unknown = next((each for each in names if each not in anywhere), None)
+            if unknown is None:
+                self.add("MC221", path, "its fields are not all in one of the lists")
+            else:
+                message = f"there is no field '{unknown}'"
+                self.findings.unknown_name(path, message, unknown, sorted(anywhere))
+        for key, fields in rule.fields_by_key.items():
+            if len(fields) > 1:
+                self.findings.not_distinct(fields, (*path, key))
+            for field_name in fields:
+                for records in lists:
+                    field = self.definition.fields_of(records).get(field_name)
+                    if field is not None and (_PARTS[records], field_name) not in self.findings.broken:
+                        self._check_type(rule, key, field_name, field, records, path)
+        low = getattr(rule, "minimum", None)
+        high = getattr(rule, "maximum", getattr(rule, "below", None))
+        if low is not None and high is not None and low > high:
+            self.add("MC105", (*path, "minimum"), "is larger than the upper bound")
+
+    def _check_type(self, rule: Rule, key: str, name: str, field: Field, records: str, path: Path) -> None:
+        types, path = RULE_KINDS[rule.kind].fields[key], (*path, key)
+        items = field.of
+        of_numbers = items is not None and items.kind in ("number", "integer")
+        if rule.kind == "sum" and not of_numbers:
+            self.add("MC223", path, f"'sum' needs a field of type list of number, not {field.type_text}")
+        elif types and field.kind not in types:
+            self.add("MC223", path, f"'{rule.kind}' needs a field of type {' or '.join(types)}, not {field.type_text}")
+        elif rule.kind == "sum" and items is not None and (items.min is None or items.min < 0):
+            self.add("MC223", path, "'sum' needs numbers with a min of at least 0")
+        elif rule.kind == "unique":  # failed predictions have only the key fields
+            in_failed = records == "truth" or name in self.definition.key
+            if field.nested or field.optional or not in_failed:
+                message = f"'{name}' is not in every record of {records}"
+                self.add("MC223", path, message, 'is within = "truth" meant?')
+
+    # Metrics.
+
+    def _check_metric(self, metric: Metric, path: Path) -> None:
+        kind = KINDS[metric.kind]
+        given = [name for name in kind.exactly_one if name in metric.parameters]
+        if kind.exactly_one and len(given) != 1:
+            *most, last = kind.exactly_one
+            got = f"got {' and '.join(given)}" if given else "got none"
+            self.add("MC224", path, f"expected exactly one of {', '.join(most)} and {last}, {got}")
+        field = self._known("prediction", metric.field, (*path, "field"))
+        problem = field and field_problem(kind, info(metric.field, field))
+        if problem:
+            self.add("MC223", (*path, "field"), problem)
+        elif field is not None and not kind.positive_case:
+            self._compare(metric.field, field, (*path, "field"))
+        for parameter in kind.parameters:
+            value = metric.parameters.get(parameter.name)
+            where = (*path, parameter.name)
+            if isinstance(value, PositiveCase):
+                self._check_positive_case(value, where)
+            elif isinstance(value, dict) and parameter.value == "class weights":
+                self._check_weights(value, field, where)
+            elif value is not None and field is not None and parameter.value == "class":
+                self._check_class(value, metric.field, field, where)
+
+    def _compare(self, name: str, field: Field, path: Path) -> None:
+        """Check that the truth has the same field."""
+        other = self._known("truth", name, path)
+        if other is None or field.comparable == other.comparable:
+            return
+        one, two = field.items or field, other.items or other
+        what = "the types differ"
+        if one.kind == two.kind and one.classes:
+            same = sorted(one.classes) == sorted(two.classes)
+            what = "the values of one_of have another order" if same else "the values of one_of differ"
+        message = f"'{name}' is {field.type_text} in the prediction and {other.type_text} in the truth: {what}"
+        self.add("MC222", path, message, "write the same type, or the same values in the same order, in both")
+
+    def _check_class(self, value: Any, name: str, field: Field, path: Path) -> None:
+        wanted = bool if field.kind == "boolean" else str
+        if not isinstance(value, wanted):
+            self.add("MC103", path, f"must be {'true or false' if wanted is bool else 'a string'}")
+        elif value not in info(name, field).values:
+            message = f"not one of the values of '{name}'"
+            self.findings.unknown_name(path, message, str(value), info(name, field).classes)
+
+    def _check_weights(self, weights: dict[str, Decimal], field: Field | None, path: Path) -> None:
+        classes = info("", field).classes if field is not None else tuple(weights)
+        unknown = [name for name in weights if name not in classes]
+        for name in unknown:
+            message = "not one of the values of the field"
+            self.findings.unknown_name((*path, name), message, name, classes)
+        if not unknown and not any(weights.values()):
+            self.add("MC217", path, "all weights are 0", "give at least one class a weight above 0")
+
+    def _check_positive_case(self, positive: PositiveCase, path: Path) -> None:
+        field = self._known("truth", positive.field, (*path, "field"))
+        if field is not None and field.kind not in ("one_of", "boolean"):
+            self.add("MC223", (*path, "field"), f"needs a field of type one_of or boolean, not {field.kind}")
+        elif field is not None:
+            self._check_class(positive.is_, positive.field, field, (*path, "is"))
+
+    # The score.
+
+    def _check_score(self, metrics: dict[str, Metric]) -> None:
+        names = {
+            name
+            for each in self.values["metric"]
+            if isinstance(each, dict) and isinstance(name := each.get("name"), str)
+        }
+        for name, weights in self.definition.score.sums.items():
+            path: Path = ("score", "sums", name)
+            if name in names:
+                self.add("MC225", path, f"a metric is named {name}, too", "choose another name")
+            for each, weight in weights.items():
+                if each not in names:
+                    message = "no metric has this name"
+                    self.findings.unknown_name((*path, each), message, each, sorted(names))
+                elif each in metrics:
+                    self._check_sign(metrics[each].kind, weight, (*path, each))
+            if not any(weights.values()):
+                self.add("MC217", path, "all weights are 0", "give at least one metric a weight other than 0")
+        headline = self.definition.score.headline
+        sums = self.values["score"].get("sums", {})
+        known = {*names, *sums} if isinstance(sums, dict) else {headline}
+        if headline not in known:
+            message = f"no metric and no sum is named '{headline}'"
+            self.findings.unknown_name(("score", "headline"), message, headline, sorted(known))
+
+    def _check_sign(self, kind: str, weight: Decimal, path: Path) -> None:
+        problem = sign_problem(kind, weight)
+        if problem:
+            self.add("MC226", path, problem, "write a negative weight")
+        elif weight < 0 and KINDS[kind].higher_is_better:
+            self.add("MC226", path, f"'{kind}' is better when higher, but its weight is negative", severity="warning")
+
+    def _warn(self, metrics: list[tuple[Path, Metric]]) -> None:
+        """Add warnings about metrics of a valid definition."""
+        for (path, metric), each in zip(metrics, built(self.definition), strict=True):
+            parameters = {name: Fraction(value) for name, value in self.definition.numbers_of(metric).items()}
+            if "unprocessed" in parameters:
+                path = (*path, "unprocessed")
+            for message in each.warnings(parameters):
+                self.add("MC505", path, message, severity="warning")
