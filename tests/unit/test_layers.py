@@ -61,9 +61,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "reading", "results", "schemas", "scoring", "validation"},
     "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation", "parallel"},
     "platforms": {"api", "bundles", "errors", "platforms", "rendering", "results"},
-    "api": {"addresses", "arguments", "atomic_write", "bundles", "cache", "catalog", "challenges", "contracts",
-        "errors", "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "problems",
-        "reading", "report_files", "results", "schemas", "scoring", "signatures", "validation"},
+    "options": {"arguments", "contracts", "errors", "evaluation", "extras", "results", "scoring", "validation"},
+    "calls": {"addresses", "api", "arguments", "bundles", "contracts", "errors", "evaluation", "extras", "options",
+        "report_files", "results", "scoring", "validation"},
+    "api": {"addresses", "arguments", "atomic_write", "bundles", "cache", "calls", "catalog", "challenges",
+        "contracts", "errors", "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers",
+        "options", "problems", "reading", "results", "schemas", "scoring", "signatures", "validation"},
     "signatures": {"bundles", "contracts", "results"},
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "challenge": {"api", "arguments", "challenges", "contracts", "extras", "signatures"},
@@ -75,7 +78,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
-MAY_NAME: dict[str, set[str]] = {"errors": {"results"}, "rendering": {"scoring"}, "cli": {"results"}}
+MAY_NAME: dict[str, set[str]] = {
+    "errors": {"results"}, "rendering": {"scoring"}, "cli": {"results"}, "options": {"cache", "reading"},
+    "calls": {"reading", "signatures"},
+}  # fmt: skip
 """For annotations only (`if TYPE_CHECKING`)."""
 
 
