@@ -35,7 +35,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract import arguments, calls
+from medcontract import addresses, arguments, calls
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
 from medcontract.errors import CallError, report_plugin_errors
 from medcontract.extras import DataFrame, DataFrameSchema, is_frame
@@ -500,11 +500,10 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
-    from medcontract.addresses import require_local
     from medcontract.contracts import registry
     from medcontract.example_files import copy_examples, write_examples
 
-    require_local(folder, "cannot write", "write to a local folder, and copy it")
+    addresses.require_local(folder, "cannot write", "write to a local folder, and copy it")
     scope = registry.scope()
     if scope is not None and scope.track.id == track:
         from medcontract.challenges.examples import example_files
@@ -721,7 +720,7 @@ def new_challenge(
     from medcontract.challenges.new.create import challenge_files, write_files
     from medcontract.reading.archive_paths import open_source
 
-    require_local(folder, "cannot write", "write to a local folder, and copy it")
+    addresses.require_local(folder, "cannot write", "write to a local folder, and copy it")
     arguments.require_strings([] if challenge_id is None else [challenge_id])
     files = challenge_files(Path(folder), None if truth is None else open_source(truth), challenge_id)
     write_files(files, force)
@@ -807,27 +806,6 @@ def path_of(name: str) -> str:
     path, _ = split(name)
     member = split_member(path)
     return member[0] if member else path
-
-
-def require_local(path: FileName | None, what: str, hint: str) -> None:
-    """Raises `CallError` for an address where only a path is supported."""
-    from medcontract import addresses
-
-    addresses.require_local(path, what, hint)
-
-
-def hide_credentials(text: str) -> str:
-    """A text without the credentials of the addresses in it."""
-    from medcontract import addresses
-
-    return addresses.hide_credentials(text)
-
-
-def suggestion(word: str, known: Iterable[str]) -> str | None:
-    """The hint "did you mean …?" for a misspelled word, or None if no known word is similar."""
-    from medcontract.contracts.suggestions import did_you_mean
-
-    return did_you_mean(word, known)
 
 
 def example_tracks() -> tuple[str, ...]:
