@@ -35,16 +35,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract import arguments
+from medcontract import addresses, arguments, calls
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
-from medcontract.errors import CallError, InvalidData, report_plugin_errors
+from medcontract.errors import CallError, report_plugin_errors
 from medcontract.extras import DataFrame, DataFrameSchema, is_frame
+from medcontract.options import CallOptions
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
-    from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
-    from medcontract.report_files import ReportFolder
     from medcontract.results.schemas import ContractSchema
     from medcontract.scoring.track import Option
     from medcontract.signatures import (
@@ -75,8 +74,6 @@ if TYPE_CHECKING:
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = arguments.MAX_SCORE_PROBLEMS
-_FIRST_KINDS = 20
-"""In a ranking without reports: the kinds of problems of which the first is kept, to find the first error."""
 TEMPLATE_FORMATS = ("json", "jsonl", "csv")
 
 
@@ -327,30 +324,7 @@ def score(
     `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
     benchmark, `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
     """
-    from medcontract.evaluation.score import score_files, score_result
-
-    arguments.require_at_least(1, jobs=jobs)
-    arguments.load_plugins(plugins)
-    frames, track_options = arguments.named_frames(track_options)
-    excluded = arguments.exclusion(exclude)
-    limits = arguments.limits(max_record, max_unpacked)
-    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], contract, limits, excluded)
-    arguments.notify_unused(excluded, notice)
-    options, changes = arguments.options(score, track_options, parameters, limits)
-    frozen = arguments.frozen(protocol, changes, limits)
-    settings = arguments.settings(
-        max_problems, max_alike, excerpts, max_record, max_unpacked, participant,
-        breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
-        parameters=changes, frozen=frozen, header=header,
-    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
-    with arguments.engine(engine, scheduler, client, jobs) as chosen:
-        scored = score_files(given, settings._replace(pool=chosen))
-    result = score_result(scored)
-    if strict:
-        from medcontract.results.strict import strict_score
-
-        return strict_score(result)
-    return result
+    return calls.score(files, CallOptions.of(locals()))
 
 
 def preflight(
@@ -383,29 +357,7 @@ def preflight(
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
     is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.
     """
-    from medcontract.evaluation.preflight.checks import preflight as run_checks
-
-    arguments.require_at_least(1, jobs=jobs)
-    arguments.load_plugins(plugins)
-    frames, track_options = arguments.named_frames(track_options)
-    excluded = arguments.exclusion(exclude)
-    limits = arguments.limits(max_record, max_unpacked)
-    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], contract, limits, excluded)
-    arguments.notify_unused(excluded, notice)
-    options, changes = arguments.options(preflight, track_options, parameters, limits)
-    frozen = arguments.frozen(protocol, changes, limits)
-    referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
-    settings = arguments.settings(
-        max_problems, max_alike, excerpts, max_record, max_unpacked, participant,
-        values=show_values, plugin_errors=plugin_errors, options=options,
-        parameters=changes, frozen=frozen, header=header,
-    )._replace(progress=arguments.stage(progress, "checking"))  # fmt: skip
-    checklist = run_checks(given, settings, referenced)
-    if strict:
-        from medcontract.results.strict import strict_preflight
-
-        return strict_preflight(checklist)
-    return checklist
+    return calls.preflight(files, images, CallOptions.of(locals()))
 
 
 def leaderboard(
@@ -452,57 +404,7 @@ def leaderboard(
     `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
     nor the truth, the protocol, the settings or the versions have changed.
     """
-    from msgspec.structs import replace
-
-    from medcontract.evaluation.files import given_files, matching, split_known
-    from medcontract.evaluation.ranking import leaderboard as rank
-    from medcontract.evaluation.submissions import submissions_in, with_measured
-
-    arguments.require_at_least(1, jobs=jobs)
-    arguments.require_contract(contract)
-    if not submissions:
-        raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
-    arguments.load_plugins(plugins)
-    limits = arguments.limits(max_record, max_unpacked)
-    options, changes = arguments.options(leaderboard, track_options, parameters, limits)
-    frozen = arguments.frozen(protocol, changes, limits)
-    keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
-    settings = arguments.settings(
-        *keep, False, max_record, max_unpacked, participant, plugin_errors=plugin_errors, options=options,
-        parameters=changes, frozen=frozen, header=header,
-    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"))  # fmt: skip
-    excluded = arguments.exclusion(exclude)
-    split = matching([split_known(each, contract) for each in arguments.paths(submissions)])
-    found = submissions_in(split, limits, excluded)
-    if measured is not None:
-        found = with_measured(found, os.fspath(measured), limits)
-    extension, render = report_as or (".json", _as_json)
-    given = given_files(arguments.paths([truth]), contract, limits=limits, exclude=excluded)
-    arguments.notify_unused(excluded, notice)
-    names = [submission.plain_name for submission in found.submissions]
-    inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
-    paths = [path for path, _ in split]
-    folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
-    with (
-        arguments.engine(engine, scheduler, client, jobs) as chosen,
-        arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results,
-    ):
-        feedback = None if folder is None else lambda number, score: folder.write(number, render(score))
-        board = rank(given.files, found, settings._replace(pool=chosen), feedback, results)
-    return replace(board, _strict=strict)
-
-
-def _as_json(score: Score) -> str:
-    return score.to_json()
-
-
-def _report_folder(
-    reports: FileName, names: Sequence[str], extension: str, inputs: Sequence[FileName], submissions: Sequence[FileName]
-) -> ReportFolder:
-    from medcontract.report_files import ReportFolder
-
-    paths = [[os.fspath(path) for path in arguments.paths(given)] for given in (inputs, submissions)]
-    return ReportFolder(os.fspath(reports), names, extension, *paths)
+    return calls.leaderboard(truth, submissions, measured, reports, report_as, CallOptions.of(locals()))
 
 
 def score_submission(
@@ -518,14 +420,8 @@ def score_submission(
     that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
     `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
     """
-    from medcontract.evaluation.contest import Contest
-    from medcontract.evaluation.ranking import score_alone
-    from medcontract.evaluation.submissions import find_submission
-
-    settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, options={})
-    files = tuple((os.fspath(path), contract) for path, contract in truth)
-    contest = Contest(files, settings._replace(frozen=arguments.frozen(protocol)))
-    return score_alone(contest, find_submission(os.fspath(submission), ignored))
+    options = CallOptions(participant=True, protocol=protocol)
+    return calls.score_submission(submission, truth, ignored, options)
 
 
 def compare(
@@ -543,51 +439,7 @@ def compare(
     `contract` can only be "medcontract/score". Raises `CallError`, with the exact difference, if they are not
     comparable, or were not made under `protocol`. With `strict`, the result is falsy if there are warnings.
     """
-    from msgspec.structs import replace
-
-    from medcontract.evaluation import compare as comparing
-    from medcontract.evaluation.files import stdin_once
-
-    limits = arguments.limits(max_record, max_unpacked)
-    both = [arguments.path_of_contract(each, _SCORE, contract) for each in (baseline, rerun)]
-    stdin_once([*both, protocol])
-    names = [_shown_name(each) for each in both]
-    comparison = comparing.compare(
-        _validated_score(both[0], limits), _validated_score(both[1], limits),
-        [name for name in names if name is not None], arguments.frozen(protocol, limits=limits),
-    )  # fmt: skip
-    return replace(comparison, _strict=strict)
-
-
-_SCORE = "medcontract/score"
-
-
-def _shown_name(given: FileName | Score) -> str | None:
-    if not isinstance(given, str | os.PathLike):
-        return None
-    return "standard input" if given == "-" else os.path.basename(given)
-
-
-def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
-    """Load a score. Raises `CallError` if the file is a valid file of another contract."""
-    if not isinstance(given, str | os.PathLike):
-        from medcontract.results.score import Score
-
-        if not isinstance(given, Score):
-            raise CallError(f"expected a path or a result of score, got {type(given).__name__}")
-        return load(given.to_json().encode(), _SCORE, name="score.json")
-    from medcontract.validation.load import load_source
-
-    try:
-        return load_source(arguments.source(os.fspath(given), limits), _SCORE)
-    except InvalidData:
-        other = validate(given).contract if given != "-" else None
-        if other in (None, _SCORE):
-            raise
-        raise CallError(
-            f"{os.fspath(given)}: expected a score, got {other}",
-            "pass the output of medcontract score --format json --out FILE",
-        ) from None
+    return calls.compare(baseline, rerun, CallOptions.of(locals()))
 
 
 # --- the cache --------------------------------------------------------------------------------------------------------
@@ -648,11 +500,10 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
-    from medcontract.addresses import require_local
     from medcontract.contracts import registry
     from medcontract.example_files import copy_examples
 
-    require_local(folder, "cannot write", "write to a local folder, and copy it")
+    addresses.require_local(folder, "cannot write", "write to a local folder, and copy it")
     scope = registry.scope()
     if scope is not None and scope.track.id == track:
         from medcontract.atomic_write import write_new_files
@@ -677,24 +528,10 @@ def template(
     What must be filled in is null, or an empty cell, which is not valid. `format` is "json", "jsonl" or "csv".
     Raises `CallError` if the contract does not belong to the cases, and `InvalidData` if these are not valid.
     """
-    from medcontract.evaluation.files import given_files
-    from medcontract.evaluation.template import template as fill
-
     arguments.require_strings([contract_id, format])
     if format not in TEMPLATE_FORMATS:
         raise CallError(f"unknown format '{format}'", f"use one of {', '.join(TEMPLATE_FORMATS)}")
-    given = given_files(arguments.paths(cases)).files
-    if len(given) != 1:
-        raise CallError("the cases must be one file", "pass the file in the folder that lists them")
-    ((path, cases_contract),) = given
-    source = arguments.source(path, arguments.limits(max_record, max_unpacked))
-    filled = fill(contract_id, source, cases_contract, format)
-    if notice and filled.lacking:
-        fields = ", ".join(filled.lacking)
-        notice(f".{format} cannot contain the header ({fields}): pass it to score with --set NAME=VALUE")
-    if notice and filled.is_valid:
-        notice("this file is valid as it is: its contract allows empty values in all fields that are not filled in")
-    return filled.text
+    return calls.template(contract_id, cases, format, CallOptions.of(locals()))
 
 
 def template_format(out: str) -> str:
@@ -741,7 +578,7 @@ def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) 
     from medcontract.scoring import tracks
 
     found = tracks.track(track)
-    return document(found, tracks.changed_protocol(found, arguments.changes(parameters)))
+    return document(found, tracks.changed_protocol(found, CallOptions(parameters=parameters).changes))
 
 
 def freeze_protocol(
@@ -761,17 +598,7 @@ def freeze_protocol(
     it was frozen. Options of a track are those of `score` that are part of its protocol (`lexicon`, `match`,
     `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
     """
-    from medcontract.evaluation.files import given_files
-    from medcontract.evaluation.protocols import freeze
-    from medcontract.scoring import tracks
-
-    arguments.require_protocol_options(track_options)
-    arguments.require_contract(contract)
-    given = given_files(arguments.paths(truth), contract, others=arguments.files_in(track_options)).files
-    limits = arguments.limits(max_record, max_unpacked)
-    options, changes = arguments.options(freeze_protocol, track_options, parameters, limits)
-    settings = arguments.settings(1, None, False, max_record, max_unpacked, False, options=options)
-    return freeze(tracks.track(track), changes, given, settings, note)
+    return calls.freeze_protocol(track, truth, note, CallOptions.of(locals()))
 
 
 def check_protocol(
@@ -787,14 +614,10 @@ def check_protocol(
     `contract` can only be "medcontract/protocol". Options of a track are those of `freeze_protocol`: a custom lexicon
     that was frozen must be given again.
     """
-    from medcontract.evaluation.protocols import check
-
-    arguments.require_protocol_options(track_options)
-    limits = arguments.limits(max_record, max_unpacked)
-    options, changes = arguments.options(check_protocol, track_options, None, limits)
-    file = arguments.path_of_contract(protocol, arguments.PROTOCOL, contract)
-    settings = arguments.settings(1, None, False, None, None, False, options=options)
-    return check(arguments.read_frozen(file, changes, limits), settings)
+    return calls.check_protocol(
+        protocol,
+        CallOptions(contract=contract, max_record=max_record, max_unpacked=max_unpacked, track_options=track_options),
+    )
 
 
 # --- published schemas --------------------------------------------------------------------------------------------
@@ -905,7 +728,7 @@ def new_challenge(
     from medcontract.challenges.new.create import challenge_files
     from medcontract.reading.archives import open_source
 
-    require_local(folder, "cannot write", "write to a local folder, and copy it")
+    addresses.require_local(folder, "cannot write", "write to a local folder, and copy it")
     arguments.require_strings([*classes, *([] if challenge_id is None else [challenge_id])])
     files = challenge_files(Path(folder), None if truth is None else open_source(truth), classes, challenge_id)
     *examples, challenge = write_new_files(folder, files, force)
@@ -949,43 +772,7 @@ def bundle(
     file in `out` with another content is replaced only with `force`. The same arguments give the same bytes. Raises
     `MedcontractError` for a truth with errors.
     """
-    from pathlib import Path
-
-    from medcontract.bundles.plan import make_plan
-    from medcontract.bundles.writing import check_folder, require_platform, write_bundle
-    from medcontract.contracts import registry
-    from medcontract.evaluation.contest import Contest
-    from medcontract.evaluation.files import given_files, split_known
-    from medcontract.evaluation.protocols import freeze
-    from medcontract.evaluation.score import changes_for
-
-    require_platform(platform)
-    require_local(out, "cannot write", "write to a local folder, and copy it")
-    arguments.require_contract(contract)
-    files = [split_known(path)[0] for path in arguments.paths(truth)]
-    if not files:
-        raise CallError("there is no truth", "pass its files with --truth FILE")
-    if "-" in files:
-        raise CallError("a bundle needs files, not standard input", "save the truth to a file")
-    check_folder(Path(out), files)
-    limits = arguments.limits(max_record, max_unpacked)
-    changes = arguments.changes(parameters)
-    settings = arguments.settings(
-        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, options={}, parameters=changes,
-        frozen=arguments.frozen(protocol, changes, limits),
-    )  # fmt: skip
-    given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
-    contest = Contest(tuple(given.files), settings)
-    frozen = freeze(contest.track, changes_for(contest.track, settings, ranking=True), (), settings)
-    challenge = registry.scope()
-    if challenge is not None and title is None:
-        title = challenge.track.definition.title
-    plan = make_plan(
-        platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
-        challenge=None if challenge is None else challenge.source,
-    )  # fmt: skip
-    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
-    return write_bundle(plan, Path(out), inputs, force)
+    return calls.bundle(platform, arguments.paths(truth), out, rank_by, title, force, CallOptions.of(locals()))
 
 
 def platforms() -> tuple[str, ...]:
@@ -1026,27 +813,6 @@ def path_of(name: str) -> str:
     path, _ = split(name)
     member = split_member(path)
     return member[0] if member else path
-
-
-def require_local(path: FileName | None, what: str, hint: str) -> None:
-    """Raises `CallError` for an address where only a path is supported."""
-    from medcontract import addresses
-
-    addresses.require_local(path, what, hint)
-
-
-def hide_credentials(text: str) -> str:
-    """A text without the credentials of the addresses in it."""
-    from medcontract import addresses
-
-    return addresses.hide_credentials(text)
-
-
-def suggestion(word: str, known: Iterable[str]) -> str | None:
-    """The hint "did you mean …?" for a misspelled word, or None if no known word is similar."""
-    from medcontract.contracts.suggestions import did_you_mean
-
-    return did_you_mean(word, known)
 
 
 def example_tracks() -> tuple[str, ...]:

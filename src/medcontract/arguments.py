@@ -18,16 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from medcontract.cache import ResultCache
-    from medcontract.evaluation.files import GivenFiles
-    from medcontract.evaluation.settings import Settings
     from medcontract.parallel.pool import Pool
     from medcontract.reading.folders import Exclude
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
-    from medcontract.results.reference import Protocol
     from medcontract.results.validation import FileReport, Validation
-    from medcontract.scoring.frozen_protocol import FrozenProtocol
-    from medcontract.scoring.track import Option
     from medcontract.validation.records import RecordsValidator
     from medcontract.validation.referenced_files import ReferencedFiles
 
@@ -96,19 +91,6 @@ def require_contract(contract: str | None) -> None:
         require_strings([contract])
 
 
-def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
-    """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
-    from medcontract.evaluation.files import split_known
-
-    require_contract(contract)
-    if not isinstance(given, str | os.PathLike):
-        return given
-    path, specified = split_known(given, contract)
-    if specified not in (None, wanted):
-        raise CallError(f"{path}: expected a file of {wanted}, not of {specified}")
-    return path
-
-
 def require_at_least(minimum: int, **numbers: Any) -> None:
     from numbers import Integral
 
@@ -160,33 +142,6 @@ def input_source(file: FileName | bytes | pd.DataFrame, contract: str | None, na
     from medcontract.validation.frames import frame_source
 
     return frame_source(cast("pd.DataFrame", file), contract, name)
-
-
-def named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """The DataFrames among the arguments that have the name of a contract, and the other arguments."""
-    from medcontract.evaluation.files import contracts_named
-
-    frames = {name: value for name, value in given.items() if is_frame(value) and contracts_named(name)}
-    return frames, {name: value for name, value in given.items() if name not in frames}
-
-
-def given(
-    files: Iterable[FileName | pd.DataFrame],
-    named: Mapping[str, pd.DataFrame],
-    others: Iterable[object],
-    contract: str | None,
-    limits: Limits | None = None,
-    exclude: Exclude | None = None,
-) -> GivenFiles:
-    """The files and DataFrames of a call."""
-    from medcontract.evaluation.files import given_files, given_frames
-
-    require_contract(contract)
-    files = list(files)
-    names = paths(file for file in files if not is_frame(file))
-    given = given_files(names, contract, others=others, limits=limits, exclude=exclude)
-    frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
-    return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 
 
 def source(path: str | Source, limits: Limits | None) -> Source:
@@ -323,7 +278,7 @@ def stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | 
     return None if progress is None else partial(progress, name)
 
 
-def limits(max_record: int | None, max_unpacked: int | None) -> Any:
+def limits(max_record: int | None, max_unpacked: int | None) -> Limits:
     from medcontract.reading.limits import Limits
 
     require_at_least(1, max_record=max_record, max_unpacked=max_unpacked)
@@ -348,35 +303,6 @@ def _exact(name: str, value: Any) -> str:
     return str(int(value)) if isinstance(value, Integral) else repr(float(value))
 
 
-PROTOCOL = "medcontract/protocol"
-
-
-def frozen(
-    protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = (), limits: Limits | None = None
-) -> FrozenProtocol | None:
-    return None if protocol is None else read_frozen(protocol, changes, limits)
-
-
-def read_frozen(
-    protocol: FileName | Protocol, changes: Sequence[tuple[str, str]], limits: Limits | None = None
-) -> FrozenProtocol:
-    """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
-    from medcontract.scoring.frozen_protocol import FrozenProtocol
-    from medcontract.validation.load import load_source
-
-    if isinstance(protocol, str | os.PathLike):
-        loaded = load_source(source(path_of_contract(protocol, PROTOCOL), limits), PROTOCOL)
-    else:
-        from medcontract.results.reference import Protocol
-
-        if not isinstance(protocol, Protocol):
-            raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
-        loaded = load_source(input_source(protocol.to_json().encode(), PROTOCOL, "protocol.json"), PROTOCOL)
-    frozen = FrozenProtocol.of(loaded.value.model_dump())
-    frozen.check_not_changed(changes)
-    return frozen
-
-
 def load_plugins(names: str | Iterable[str]) -> None:
     """Load plugins, given as a name or several."""
     from medcontract.scoring import tracks
@@ -384,95 +310,3 @@ def load_plugins(names: str | Iterable[str]) -> None:
     for name in (names,) if isinstance(names, str) else names:
         require_local(name, "--plugin", "download the plugin first, and read it")
         tracks.load_plugin(name)
-
-
-def settings(
-    max_problems: int, max_alike: int | None, excerpts: bool, max_record: int | None, max_unpacked: int | None,
-    participant: bool, *, breakdown: bool = False, values: bool = False,
-    plugin_errors: bool = False, options: Mapping[str, Any], parameters: tuple[tuple[str, str], ...] = (),
-    frozen: FrozenProtocol | None = None, header: Mapping[str, str] | None = None,
-) -> Settings:  # fmt: skip
-    """The settings for reading and scoring files."""
-    require_at_least(0, max_problems=max_problems, max_alike=max_alike)
-    from medcontract.evaluation.settings import Settings
-    from medcontract.scoring.scorer import ScoringOptions
-
-    return Settings(
-        keep=min(max_problems, MAX_SCORE_PROBLEMS), alike=max_alike, excerpts=excerpts,
-        limits=limits(max_record, max_unpacked), participant=participant, parameters=parameters, frozen=frozen,
-        header=tuple(mapping(header, "header").items()),
-        scoring=ScoringOptions(
-            breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
-        ),
-    )  # fmt: skip
-
-
-def known_options() -> dict[str, Option]:
-    """The options of all tracks, by name."""
-    from medcontract.scoring import tracks
-
-    return {option.name: option for _, option in tracks.options().values()}
-
-
-def files_in(track_options: Mapping[str, Any]) -> list[Any]:
-    """The given options of tracks whose values are files."""
-    known = known_options() if track_options else {}
-    return [value for name, value in track_options.items() if name in known and known[name].contract]
-
-
-def options(
-    function: Callable[..., Any],
-    given: Mapping[str, Any],
-    parameters: Mapping[str, Number] | None,
-    limits: Limits | None = None,
-) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
-    """Parse the options of tracks. Returns them, and the parameters including those set by options."""
-    changed = mapping(parameters, "parameters")
-    found: dict[str, Any] = {}
-    known = known_options() if given else {}
-    for name in given:
-        if name not in known:
-            raise _unknown_option(name, {*known, *(function.__kwdefaults__ or {})})
-    for name, option in known.items():
-        value = given.get(name)
-        if value is None or (option.sets and not value):
-            continue
-        if not option.parameter:
-            found[name] = _parsed(option, value, limits)
-        elif name in changed:
-            raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
-        else:
-            changed[name] = value
-    return found, changes(changed)
-
-
-def require_protocol_options(given: Mapping[str, Any]) -> None:
-    """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
-    for option in known_options().values() if given else ():
-        if given.get(option.name) is not None and not option.in_protocol:
-            raise CallError(
-                f"{option.on_command_line} is not part of a protocol",
-                "pass it to the commands that score, together with the frozen protocol",
-            )
-
-
-def _unknown_option(name: str, known: Iterable[str]) -> CallError:
-    from medcontract.contracts.suggestions import did_you_mean
-
-    return CallError(f"unknown option '{name}'", did_you_mean(name, sorted(known)))
-
-
-def _parsed(option: Option, value: Any, limits: Limits | None) -> Any:
-    """The value of an option of a track. Raises `InvalidData` or `CallError` for a file, like `load`."""
-    if option.contract:
-        from medcontract.validation.load import load_source
-
-        file = path_of_contract(value, option.contract)
-        if not isinstance(file, str | os.PathLike | bytes):
-            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
-        if isinstance(file, bytes):
-            loaded = load_source(input_source(file, option.contract, None), option.contract)
-        else:
-            loaded = load_source(source(os.fspath(file), limits), option.contract)
-        return loaded.value.model_dump(exclude_none=True)
-    return option.parse(value) if option.parse else value

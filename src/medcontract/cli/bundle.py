@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from medcontract import api
@@ -36,14 +38,10 @@ Examples:
 @click.option("--rank-by", metavar="FIGURE", help="Rank by this figure, if not by the headline of the track.")
 @click.option("--title", metavar="TEXT", help="The title of the challenge.")
 @click.option("--out", metavar="DIR", required=True, type=options.OutputFolder(), help="The folder to write to.")
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@options.force
 @options.quiet
 @options.limits
-def command(
-    platform: str, truth: tuple[str, ...], more: tuple[str, ...], contract: str | None, parameters: dict[str, str],
-    protocol: str | None, rank_by: str | None, title: str | None, out: str, force: bool,
-    max_record: int | None, max_unpacked: int | None,
-) -> int:  # fmt: skip
+def command(platform: str, truth: tuple[str, ...], more: tuple[str, ...], out: str, **given: Any) -> int:
     """Write what PLATFORM (codabench, grand-challenge, evalai) needs to score submissions with medcontract.
 
     The README of the bundle says what to upload, and what has to stay secret. Submissions are validated and scored one
@@ -51,10 +49,7 @@ def command(
     """
     if not truth:
         raise click.UsageError("Missing option '--truth'.")
-    bundle = api.bundle(
-        platform, (*truth, *more), out, contract=contract, parameters=parameters, protocol=protocol, rank_by=rank_by,
-        title=title, force=force, max_record=max_record, max_unpacked=max_unpacked,
-    )  # fmt: skip
+    bundle = api.bundle(platform, (*truth, *more), out, **given)
     if not output.is_quiet():
         for path in bundle.files:
             click.echo(str(path))

@@ -24,16 +24,16 @@ def command() -> None:
 @command.command("info", short_help="Show how many results a cache contains.")
 @click.argument("folder", metavar="DIR", type=click.Path())
 @options.result("CacheInfo")
-def info(folder: str, chosen: str | None, out: str | None, no_color: bool) -> int:
+def info(folder: str, printer: output.Printer) -> int:
     """Show how many results are kept in DIR, their size, and the versions that made them."""
-    output.Printer("CacheInfo", chosen, out, no_color).print(api.cache_info(folder))
+    printer.print(api.cache_info(folder))
     return 0
 
 
 @command.command("clear", short_help="Remove all results from a cache.")
 @click.argument("folder", metavar="DIR", type=click.Path())
 @options.result("CacheInfo")
-def clear(folder: str, chosen: str | None, out: str | None, no_color: bool) -> int:
+def clear(folder: str, printer: output.Printer) -> int:
     """Remove all kept results from DIR. Other files in DIR are not touched."""
-    output.Printer("CacheInfo", chosen, out, no_color).print(api.clear_cache(folder))
+    printer.print(api.clear_cache(folder))
     return 0

@@ -36,7 +36,7 @@ def command() -> None:
     help="List the values of this column of the truth as the only allowed ones. May be repeated.",
 )  # fmt: skip
 @click.option("--id", "challenge_id", metavar="ID", help="The id of the challenge. Default: the name of DIR.")
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@options.force
 def new(folder: str, truth: str | None, classes: tuple[str, ...], challenge_id: str | None, force: bool) -> int:
     """Create a challenge file in DIR, with comments that explain it, and made-up example files that satisfy it.
 
@@ -64,15 +64,11 @@ def _named(paths: list[Path], *names: str) -> list[str]:
 
 @command.command("check", short_help="Check a challenge file.")
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-@options.result("Validation")
 @options.problems
-def check(
-    file: str, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None, show_values: bool
-) -> int:
+@options.result("Validation")
+def check(file: str, printer: output.Printer) -> int:
     """Check the challenge in FILE, and show every problem with its place. The exit code is 1 if there are errors."""
-    printer = output.Printer("Validation", chosen, out, no_color, show_values)
-    settings = printer.problem_settings(max_problems, api.MAX_PROBLEMS)
-    report = api.check_challenge(file, **settings)
+    report = api.check_challenge(file, **printer.problem_settings(api.MAX_PROBLEMS))
     printer.print(report)
     if report.files[0].wrong_call:
         return 2

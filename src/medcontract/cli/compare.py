@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from medcontract import api
@@ -22,20 +24,15 @@ Examples:
 @options.protocol
 @options.plugins
 @options.strict
-@options.result("Comparison")
 @options.limits
-def command(
-    baseline: str, rerun: str, contract: str | None, protocol: str | None, chosen: str | None, out: str | None,
-    no_color: bool, max_record: int | None, max_unpacked: int | None, strict: bool,
-) -> int:  # fmt: skip
+@options.result("Comparison")
+def command(baseline: str, rerun: str, printer: output.Printer, **given: Any) -> int:
     """Compare two outputs of `medcontract score --format json`, and show what changed: the headline, then the other
     figures and rows, the largest changes first.
 
     If the protocols or the truths differ, the scores are not comparable: the exit code is 2, and the exact difference
     is reported.
     """
-    printer = output.Printer("Comparison", chosen, out, no_color)
-    limits = {"max_record": max_record, "max_unpacked": max_unpacked}
-    comparison = api.compare(baseline, rerun, contract=contract, protocol=protocol, strict=strict, **limits)
+    comparison = api.compare(baseline, rerun, **given)
     printer.print(comparison)
     return 0 if comparison else 1

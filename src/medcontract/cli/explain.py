@@ -20,8 +20,7 @@ Examples:
 @click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=options.complete_code)
 @options.plugins
 @options.result("Explanation")
-def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
+def command(codes: tuple[str, ...], printer: output.Printer) -> int:
     """Explain problem codes such as MC104, with an example of the mistake and its fix. Without CODE, list all codes."""
-    printer = output.Printer("Explanation", chosen, out, no_color)
     printer.print(api.explain(*codes))
     return 0

@@ -22,7 +22,7 @@ Examples:
 )
 @click.option("--write", is_flag=True, help="Replace FILE by the repaired file.")
 @click.option("--show-values", is_flag=True, help="Show the diff even if the output is not a terminal.")
-@click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb.")
+@options.no_color
 @options.quiet
 @options.plugins
 def command(file: str, contract: str | None, write: bool, show_values: bool, no_color: bool) -> int:
@@ -32,7 +32,7 @@ def command(file: str, contract: str | None, write: bool, show_values: bool, no_
     Shows the changes as a diff, which contains values of records: on a terminal, or with --show-values. Otherwise the
     repairs are only listed. FILE is changed only with --write. The exit code is 1 if problems remain.
     """
-    printer = output.Printer("Fix", None, None, no_color, show_values)
+    printer = output.Printer("Fix", no_color=no_color, show_values=show_values)
     fixed = api.fix(file, contract, write=write)
     printer.print(fixed)
     return 2 if fixed.remaining.wrong_call else 0 if fixed else 1

@@ -153,11 +153,11 @@ def _shown(error: click.ClickException) -> str:
     """What click shows of a wrong call. It may quote an argument, which may be an address with credentials."""
     from io import StringIO
 
-    from medcontract import api
+    from medcontract import addresses
 
     text = StringIO()
     error.show(text)
-    return api.hide_credentials(text.getvalue())
+    return addresses.hide_credentials(text.getvalue())
 
 
 _MOST_CHARACTERS = 2000
@@ -166,10 +166,10 @@ _MOST_PROBLEMS = 3
 
 def _safe(message: str) -> str:
     """Messages may contain names from files: remove control characters, and truncate them."""
-    from medcontract import api
+    from medcontract import addresses
     from medcontract.rendering.view import clean
 
-    message = api.hide_credentials(message)
+    message = addresses.hide_credentials(message)
     shown = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
     return "\n".join(map(clean, shown.split("\n")))
 

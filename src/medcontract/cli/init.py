@@ -27,7 +27,7 @@ Examples:
 @click.argument("track", shell_complete=options.complete_example)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @options.quiet
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@options.force
 def command(track: str, folder: str, force: bool) -> int:
     """Create a small, valid set of example files of TRACK in DIR. All data in them is fictitious."""
     written = api.init(track, folder, force=force)

@@ -28,10 +28,7 @@ Examples:
 @click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank submissions.")
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
-@options.contract()
-@options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
-@options.protocol
-@options.pairs("--set", "header", "Set a header field that the files do not contain.")
+@options.scoring
 @click.option(
     "--measured",
     metavar="DIR",
@@ -48,40 +45,25 @@ Examples:
 @options.jobs("Score in N processes.")
 @options.cache
 @options.engine
-@options.participant
-@options.plugins
-@options.exclude
-@options.strict
 @options.result("Leaderboard")
-@options.limits
 def command(
-    truth: str, submissions: tuple[str, ...], contract: str | None, parameters: dict[str, str],
-    protocol: str | None,
-    header: dict[str, str], measured: str | None, reports: str | None, jobs: int | None,
-    engine: str | None, scheduler: str | None,
-    cache: str | None, participant: bool, chosen: str | None, out: str | None, no_color: bool,
-    max_record: int | None, max_unpacked: int | None, exclude: tuple[str, ...], strict: bool,
-    **track_options: Any,
-) -> int:  # fmt: skip
+    truth: str, submissions: tuple[str, ...], reports: str | None, printer: output.Printer, **given: Any
+) -> int:
     """Score each DIR (a folder, an archive or a single file) against TRUTH (also one of these), and rank them.
 
     The contract of each file is recognized, or specified as CONTRACT=PATH; that of a folder applies to all files in it.
     Submissions that are not valid are listed last, with reasons. The exit code is 1 if none is valid, and with --strict
     also if there are warnings.
     """
+    out, chosen = printer.out, printer.chosen
     if out and reports and os.path.realpath(os.path.dirname(out)) == os.path.realpath(reports):
         raise CallError(f"--out: {out} is in the folder of --reports", "write the ranking to another folder")
-    printer = output.Printer("Leaderboard", chosen, out, no_color)
     report_format = chosen if chosen in rendering.formats_of("Score") else rendering.REPORT_FORMAT
     with output.Progress("submissions") as progress:
         board = api.leaderboard(
-            truth, *submissions, contract=contract, header=header, participant=participant, jobs=jobs,
-            engine=engine, scheduler=scheduler,
-            max_record=max_record, parameters=parameters, protocol=protocol,
-            max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors and not reports,
-            exclude=exclude, strict=strict, notice=output.notice, progress=progress.show, reports=reports, cache=cache,
-            report_as=_report_as(report_format),
-            max_alike=output.MAX_ALIKE if report_format == "text" else None, **options.given_by(track_options),
+            truth, *submissions, plugin_errors=printer.plugin_errors and not reports, notice=output.notice,
+            progress=progress.show, reports=reports, report_as=_report_as(report_format),
+            max_alike=output.MAX_ALIKE if report_format == "text" else None, **given,
         )  # fmt: skip
     printer.print(board)
     return 0 if board else 1

@@ -32,12 +32,11 @@ class _TakesNumbers(click.Command):
 )  # fmt: skip
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @options.result("Normalization")
-def command(texts: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
+def command(texts: tuple[str, ...], printer: output.Printer) -> int:
     """Show how each TEXT is normalized, and its tight form. Two texts are equal if one of these forms is the same.
 
     Use - to read lines from standard input. Put -- before a text that starts with a dash and a letter.
     """
-    printer = output.Printer("Normalization", chosen, out, no_color)
     printer.print(api.normalize(*(line for given in texts for line in (_lines() if given == "-" else [given]))))
     return 0
 

@@ -50,51 +50,19 @@ class OutputFolder(click.Path):
     """A folder that the command writes to."""
 
 
-def result(name: str) -> Callable[[F], F]:
-    """--format, --out and --no-color, for a class of results."""
-    wrappers = (
-        click.option(
-            "--format", "chosen", type=click.Choice(rendering.formats_of(name)),
-            help=f"Output format. Default: {rendering.formats_of(name)[0]}, or according to the extension of --out.",
-        ),
-        out,
-        click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb."),
-        *([quiet] if name in rendering.QUIET else []),
-    )  # fmt: skip
+def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Declare several options of a command as one; --help lists them in this order."""
 
     def wrap(command: F) -> F:
-        for wrapper in reversed(wrappers):
-            command = wrapper(command)
+        for decorator in reversed(decorators):
+            command = decorator(command)
         return command
 
     return wrap
 
 
-def quiet(command: F) -> F:
-    """--quiet, --no-quiet. `output.is_quiet` returns it."""
-
-    def keep(ctx: click.Context, param: click.Parameter, given: bool | None) -> None:
-        output.set_quiet(given)
-
-    return click.option(
-        "--quiet/--no-quiet", "-q", default=None, expose_value=False, is_eager=True, callback=keep,
-        help="Only show the outcome, without details and notices. The exit code stays the same.",
-    )(command)  # fmt: skip
-
-
-def strict(command: F) -> F:
-    return click.option("--strict", is_flag=True, help="Fail if there are warnings: the exit code is 1.")(command)
-
-
-def exclude(command: F) -> F:
-    return click.option(
-        "--exclude", metavar="GLOB", multiple=True,
-        help="Skip files and folders in folders that match GLOB, such as 'draft*' or 'old/**'. May be repeated.",
-    )(command)  # fmt: skip
-
-
-def out(command: F) -> F:
-    """--out FILE, which must not be an input of the call."""
+def refuse_inputs(command: F) -> F:
+    """Raise `CallError` if --out is an input of the call."""
 
     @wraps(command)
     def checked(*arguments: Any, **values: Any) -> Any:
@@ -103,10 +71,7 @@ def out(command: F) -> F:
             api.refuse_input(target, _given_paths())
         return command(*arguments, **values)
 
-    wrapped: Any = click.option(
-        "--out", metavar="FILE", type=click.Path(), help="Write the result to FILE instead of standard output."
-    )(checked)
-    return cast(F, wrapped)
+    return cast(F, checked)
 
 
 def _given_paths() -> list[str]:
@@ -124,77 +89,27 @@ def _given_paths() -> list[str]:
     return [api.path_of(name) for name in given]
 
 
-def problems(command: F) -> F:
-    """--max-problems, --show-values."""
-    command = click.option(
-        "--show-values", is_flag=True, help="Show offending values even if the output is not a terminal."
-    )(command)
-    return click.option(
-        "--max-problems",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="List at most N problems per file (default for text: 50).",
-    )(command)
+def result(name: str) -> Callable[[F], F]:
+    """--format, --out and --no-color, for a class of results. The command gets a `printer` instead of them."""
+    formats = rendering.formats_of(name)
 
+    def with_printer(command: F) -> F:
+        @wraps(command)
+        def run(
+            chosen: str | None, out: str | None, no_color: bool, show_values: bool = False,
+            max_problems: int | None = None, **given: Any,
+        ) -> Any:  # fmt: skip
+            return command(printer=output.Printer(name, chosen, out, no_color, show_values, max_problems), **given)
 
-def limits(command: F) -> F:
-    """--max-record, --max-unpacked."""
-    command = click.option(
-        "--max-unpacked",
-        type=Size(),
-        metavar="SIZE",
-        help="Maximum decompressed size of a .gz file or an archive (default: 4G).",
-    )(command)
-    return click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M).")(
-        command
-    )
+        return cast(F, run)
 
-
-def contract(about: str = "The contract of all files that are not passed as CONTRACT=PATH.") -> Callable[[F], F]:
-    """--contract ID."""
-    return click.option("--contract", metavar="ID", shell_complete=complete_contract, help=about)
-
-
-def jobs(about: str, default: str = "as many as pay off") -> Callable[[F], F]:
-    """--jobs N: worker processes."""
-    return click.option(
-        "--jobs", type=click.IntRange(min=1), metavar="N", default=1 if default == "1" else None,
-        help=f"{about} Default: {default}.",
+    return together(
+        click.option(
+            "--format", "chosen", type=click.Choice(formats),
+            help=f"Output format. Default: {formats[0]}, or according to the extension of --out.",
+        ),
+        out, no_color, *([quiet] if name in rendering.QUIET else []), with_printer,
     )  # fmt: skip
-
-
-def engine(command: F) -> F:
-    """--engine dask and --scheduler ADDRESS: read large files on a cluster."""
-    command = click.option(
-        "--scheduler", metavar="ADDRESS", help="The address of a Dask scheduler. Default: start a local cluster."
-    )(command)
-    return click.option(
-        "--engine", type=click.Choice(["dask"]), help="Read large files on a Dask cluster, with the same results."
-    )(command)
-
-
-def cache(command: F) -> F:
-    """--cache DIR: kept results."""
-    return click.option(
-        "--cache", metavar="DIR", type=click.Path(),
-        help="Keep results in DIR, and do not repeat work that is finished (see medcontract cache).",
-    )(command)  # fmt: skip
-
-
-def participant(command: F) -> F:
-    return click.option(
-        "--participant",
-        is_flag=True,
-        help="Only show what participants may see: no figures by class or case.",
-    )(command)
-
-
-def protocol(command: F) -> F:
-    """--protocol FILE: a frozen protocol."""
-    return click.option(
-        "--protocol", metavar="FILE", type=click.Path(),
-        help="Use this frozen protocol (medcontract protocol freeze); refused if versions or the truth differ.",
-    )(command)  # fmt: skip
 
 
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
@@ -285,53 +200,25 @@ def _click_option(option: Any, hidden: bool) -> click.Option:
         return click.Option(names, is_flag=True, callback=flag_value, help=option.help, hidden=hidden)
     kind: Any = click.Choice(option.choices) if option.choices else click.Path() if option.contract else str
     return click.Option(
-        names, metavar=option.metavar or None, type=kind, multiple=option.multiple, help=option.help, hidden=hidden
-    )
+        names, metavar=option.metavar or None, type=kind, multiple=option.multiple, help=option.help, hidden=hidden,
+        callback=lambda ctx, param, given: None if given == () else given,
+    )  # fmt: skip
 
 
-def given_values(track_options: dict[str, Any]) -> dict[str, Any]:
-    """The options of tracks that were given."""
-    return {name: value for name, value in track_options.items() if value not in (None, ())}
+def _load_plugins(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
+    ctx.meta[_PLUGINS] = names
+    for name in names:
+        api.load_plugin(name)
 
 
-def given_by(track_options: dict[str, Any]) -> dict[str, Any]:
-    """The given options of tracks, and the plugins, which worker processes need."""
-    given = given_values(track_options)
-    return {**given, "plugins": tuple(click.get_current_context().meta.get(_PLUGINS, ()))}
-
-
-def plugins(command: F) -> F:
-    """--plugin MODULE and --challenge FILE: custom contracts, loaded before anything else."""
-
-    def load(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
-        ctx.meta[_PLUGINS] = names
-        if names:
-            for name in names:
-                api.load_plugin(name)
-
-    command = challenge(command)
-    return click.option(
-        "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
-        help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
-    )(command)  # fmt: skip
-
-
-def challenge(command: F) -> F:
-    """--challenge FILE: a challenge to use in this call."""
-
-    def load(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
-        if ctx.resilient_parsing:
-            return
-        if name is None:
-            _mention_unused_challenge()
-            return
-        ctx.meta[_CHALLENGE] = (name,)
-        click.echo(f"challenge: {clean(api.use_challenge(name))}", err=True)
-
-    return click.option(
-        "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,
-        is_eager=True, callback=load, help="Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
-    )(command)  # fmt: skip
+def _use_challenge(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
+    if ctx.resilient_parsing:
+        return
+    if name is None:
+        _mention_unused_challenge()
+        return
+    ctx.meta[_CHALLENGE] = (name,)
+    click.echo(f"challenge: {clean(api.use_challenge(name))}", err=True)
 
 
 def _mention_unused_challenge() -> None:
@@ -383,3 +270,86 @@ def complete_parameter(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
+
+
+# The options, each declared once. Their names are those of the arguments in Python.
+
+out = together(
+    click.option("--out", metavar="FILE", type=click.Path(),
+                 help="Write the result to FILE instead of standard output."),
+    refuse_inputs,
+)  # fmt: skip
+no_color = click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb.")
+quiet = click.option(
+    "--quiet/--no-quiet", "-q", default=None, expose_value=False, is_eager=True,
+    callback=lambda ctx, param, given: output.set_quiet(given),
+    help="Only show the outcome, without details and notices. The exit code stays the same.",
+)  # fmt: skip
+force = click.option("--force", is_flag=True, help="Overwrite existing files.")
+strict = click.option("--strict", is_flag=True, help="Fail if there are warnings: the exit code is 1.")
+exclude = click.option(
+    "--exclude", metavar="GLOB", multiple=True,
+    help="Skip files and folders in folders that match GLOB, such as 'draft*' or 'old/**'. May be repeated.",
+)  # fmt: skip
+problems = together(
+    click.option("--max-problems", type=click.IntRange(min=0), metavar="N",
+                 help="List at most N problems per file (default for text: 50)."),
+    click.option("--show-values", is_flag=True, help="Show offending values even if the output is not a terminal."),
+)  # fmt: skip
+limits = together(
+    click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M)."),
+    click.option("--max-unpacked", type=Size(), metavar="SIZE",
+                 help="Maximum decompressed size of a .gz file or an archive (default: 4G)."),
+)  # fmt: skip
+engine = together(
+    click.option("--engine", type=click.Choice(["dask"]),
+                 help="Read large files on a Dask cluster, with the same results."),
+    click.option("--scheduler", metavar="ADDRESS",
+                 help="The address of a Dask scheduler. Default: start a local cluster."),
+)  # fmt: skip
+cache = click.option(
+    "--cache", metavar="DIR", type=click.Path(),
+    help="Keep results in DIR, and do not repeat work that is finished (see medcontract cache).",
+)  # fmt: skip
+images = click.option(
+    "--images", metavar="DIR", type=click.Path(), help="Also check the images of lesions/cases, in DIR."
+)
+protocol = click.option(
+    "--protocol", metavar="FILE", type=click.Path(),
+    help="Use this frozen protocol (medcontract protocol freeze); refused if versions or the truth differ.",
+)  # fmt: skip
+challenge = click.option(
+    "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,
+    is_eager=True, callback=_use_challenge,
+    help="Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
+)  # fmt: skip
+plugins = together(
+    click.option("--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=_load_plugins,
+                 help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated."),
+    challenge,
+)  # fmt: skip
+
+
+def contract(about: str = "The contract of all files that are not passed as CONTRACT=PATH.") -> Callable[[F], F]:
+    """--contract ID."""
+    return click.option("--contract", metavar="ID", shell_complete=complete_contract, help=about)
+
+
+def jobs(about: str, default: str = "as many as pay off") -> Callable[[F], F]:
+    """--jobs N: worker processes."""
+    return click.option(
+        "--jobs", type=click.IntRange(min=1), metavar="N", default=1 if default == "1" else None,
+        help=f"{about} Default: {default}.",
+    )  # fmt: skip
+
+
+scoring = together(
+    contract(),
+    pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint."),
+    protocol,
+    pairs("--set", "header", "Set a header field that the files do not contain."),
+    click.option("--participant", is_flag=True,
+                 help="Only show what participants may see: no figures by class or case."),
+    plugins, exclude, strict, limits,
+)  # fmt: skip
+"""The options of score, preflight and leaderboard. Each command passes them on by name."""

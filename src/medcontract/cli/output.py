@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import click
 
-from medcontract import api, rendering
+from medcontract import addresses, rendering
 from medcontract.cli.presentation import Defaults, find_defaults
 from medcontract.errors import CallError
 from medcontract.rendering.view import Style, View, clean, plain
@@ -72,7 +72,7 @@ def is_quiet() -> bool:
 def notice(message: str) -> None:
     """Print a message about the call to standard error, except with --quiet."""
     if not is_quiet():
-        click.echo(f"medcontract: {clean(api.hide_credentials(message))}", err=True)
+        click.echo(f"medcontract: {clean(addresses.hide_credentials(message))}", err=True)
 
 
 def style(no_color: bool, out: str | None = None) -> Style:
@@ -102,7 +102,7 @@ def format_of(result: str, chosen: str | None, out: str | None) -> str:
 
     Raises `CallError` for an unknown extension.
     """
-    api.require_local(out, "--out", "write to a local file, and copy it")
+    addresses.require_local(out, "--out", "write to a local file, and copy it")
     if chosen:
         return chosen
     if not out:
@@ -127,35 +127,39 @@ def write(text: str, out: str | None, color: bool | None = None) -> None:
     if out is None:
         click.echo(text, nl=False, color=color)
     else:
-        api.write_file(text, out)
+        from medcontract.atomic_write import write_file  # slow to import
+
+        write_file(text, out)
 
 
 class Printer:
     """Prints a result according to --format, --out, --no-color and --show-values."""
 
     def __init__(
-        self, result: str, chosen: str | None, out: str | None, no_color: bool = False, show_values: bool = False
-    ) -> None:
+        self, result: str, chosen: str | None = None, out: str | None = None, no_color: bool = False,
+        show_values: bool = False, max_problems: int | None = None,
+    ) -> None:  # fmt: skip
         self.format = format_of(result, chosen, out)
+        self.chosen, self.out, self.values_asked = chosen, out, show_values
         self.as_text = self.format == "text"
-        self._out = out
+        self._most, self._shown = max_problems, 50
         self._style = style(no_color, out)
         self.show_values = show_values or (self.as_text and out is None and terminal())
         """Values of records are shown on a terminal, otherwise only with --show-values."""
         self.plugin_errors = show_values or (self.show_values and error_terminal())
         """The same for the messages of exceptions in plugins, which go to standard error."""
 
-    def print(self, result: Result, max_problems: int = 50) -> None:
-        view = View(self._style, self.show_values, max_problems, is_quiet())
+    def print(self, result: Result) -> None:
+        view = View(self._style, self.show_values, self._shown, is_quiet())
         colored = self.as_text and self._style is not plain
-        write(rendering.render(result, self.format, view), self._out, colored or None)
+        write(rendering.render(result, self.format, view), self.out, colored or None)
 
-    def problem_settings(self, max_problems: int | None, most: int) -> dict[str, Any]:
+    def problem_settings(self, most: int) -> dict[str, Any]:
         """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
-        given = max_problems if max_problems is not None else defaults().max_problems
-        limit = given if given is not None else 50 if self.as_text else most
+        given = self._most if self._most is not None else defaults().max_problems
+        self._shown = min(given if given is not None else 50 if self.as_text else most, most)
         return {
-            "max_problems": limit,
+            "max_problems": self._shown,
             "max_alike": MAX_ALIKE if self.as_text else None,
             "excerpts": self.show_values and self.format in rendering.WITH_EXCERPTS,
         }

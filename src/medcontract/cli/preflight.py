@@ -22,40 +22,22 @@ Examples:
     "preflight", cls=options.TrackCommand, epilog=_EPILOG, short_help="Check whether a submission would be accepted."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(allow_dash=True))
-@options.contract()
-@click.option("--images", metavar="DIR", type=click.Path(), help="Also check the images of lesions/cases, in DIR.")
+@options.scoring
+@options.images
 @options.jobs("Check images in N processes.", default="1")
-@options.pairs("--parameter", "parameters", "Change a parameter of the protocol.")
-@options.protocol
-@options.pairs("--set", "header", "Set a header field that the files do not contain.")
-@options.participant
-@options.plugins
-@options.exclude
-@options.strict
-@options.result("Preflight")
 @options.problems
-@options.limits
-def command(
-    files: tuple[str, ...], contract: str | None, images: str | None, jobs: int, parameters: dict[str, str],
-    header: dict[str, str], protocol: str | None, participant: bool, chosen: str | None, out: str | None,
-    no_color: bool, max_problems: int | None,
-    show_values: bool, max_record: int | None, max_unpacked: int | None, exclude: tuple[str, ...],
-    strict: bool, **track_options: Any,
-) -> int:  # fmt: skip
+@options.result("Preflight")
+def command(files: tuple[str, ...], printer: output.Printer, **given: Any) -> int:
     """Check a submission. More files, such as cases or the truth, allow more checks.
 
     A submission may be a folder or an archive (.zip, .tar.gz). A check passes, fails, or is skipped if files for it are
     missing. The exit code is 1 if any check fails.
     """
-    printer = output.Printer("Preflight", chosen, out, no_color, show_values)
-    settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
+    settings = printer.problem_settings(api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         checklist = api.preflight(
-            *files, contract=contract, images=images, jobs=jobs, parameters=parameters, protocol=protocol,
-            header=header, participant=participant, show_values=printer.show_values,
-            plugin_errors=printer.plugin_errors, max_record=max_record, max_unpacked=max_unpacked,
-            exclude=exclude, strict=strict, notice=output.notice, progress=progress.show,
-            **settings, **options.given_by(track_options),
+            *files, show_values=printer.show_values, plugin_errors=printer.plugin_errors, notice=output.notice,
+            progress=progress.show, **settings, **given,
         )  # fmt: skip
-    printer.print(checklist, settings["max_problems"])
+    printer.print(checklist)
     return 0 if checklist else 1

@@ -11,7 +11,6 @@ import stat
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from medcontract import api
 from medcontract.errors import CallError
 
 _OWN, _SHARED = "medcontract.toml", "pyproject.toml"
@@ -132,8 +131,10 @@ def _unknown(path: str, key: str, known: list[str]) -> CallError:
     why = _NOT_HERE.get(name)
     if why:
         return CallError(f"{path}: '{key}' cannot be set in a file: {why}", f"pass --{name} in each call")
+    from medcontract.contracts.suggestions import did_you_mean  # slow to import
+
     listed = f"the settings are {', '.join(known)}"
-    return CallError(f"{path}: unknown setting '{key}'", api.suggestion(key, known) or listed)
+    return CallError(f"{path}: unknown setting '{key}'", did_you_mean(key, known) or listed)
 
 
 def _one_of(path: str, key: str, value: object, allowed: tuple[str, ...]) -> str | None:
@@ -141,7 +142,9 @@ def _one_of(path: str, key: str, value: object, allowed: tuple[str, ...]) -> str
         return None
     if isinstance(value, str) and value in allowed:
         return value
+    from medcontract.contracts.suggestions import did_you_mean
+
     raise CallError(
         f"{path}: '{key}' must be one of {', '.join(allowed)}",
-        api.suggestion(value, allowed) if isinstance(value, str) else None,
+        did_you_mean(value, allowed) if isinstance(value, str) else None,
     )

@@ -34,9 +34,8 @@ def command() -> None:
 @command.command("list", short_help="List all protocols.")
 @options.plugins
 @options.result("ProtocolList")
-def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
+def list_protocols(printer: output.Printer) -> int:
     """List the protocols of all tracks, with version and fingerprint."""
-    printer = output.Printer("ProtocolList", chosen, out, no_color)
     printer.print(api.list_protocols())
     return 0
 
@@ -46,9 +45,8 @@ def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
 @options.pairs("--parameter", "parameters", "Show the protocol with a changed parameter.")
 @options.plugins
 @options.result("Protocol")
-def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | None, no_color: bool) -> int:
+def show(track: str, parameters: dict[str, str], printer: output.Printer) -> int:
     """Show the parameters of TRACK with their sources, and the formulas in words."""
-    printer = output.Printer("Protocol", chosen, out, no_color)
     printer.print(api.get_protocol(track, parameters=parameters))
     return 0
 
@@ -69,20 +67,13 @@ def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | 
 @options.out
 @options.quiet
 @options.limits
-def freeze(
-    track: str, parameters: dict[str, str], truth: tuple[str, ...], contract: str | None, note: str | None,
-    out: str | None, max_record: int | None, max_unpacked: int | None, **track_options: Any,
-) -> int:  # fmt: skip
+def freeze(track: str, out: str | None, **given: Any) -> int:
     """Write the protocol of a TRACK to the file --out, as JSON: parameters, the version of every step that changes a
     score, and the content of the truth. Pass it to other commands with --protocol.
     """
     if out is None:
         raise click.UsageError("Missing option '--out'.")
-    given = options.given_values(track_options)
-    frozen = api.freeze_protocol(
-        track, parameters=parameters, truth=truth, contract=contract, note=note, max_record=max_record,
-        max_unpacked=max_unpacked, **given,
-    )  # fmt: skip
+    frozen = api.freeze_protocol(track, **given)
     output.write(frozen.to_json(), out)
     if not output.is_quiet():
         click.echo(f"{frozen.id} v{frozen.version}, fingerprint {frozen.fingerprint}", err=True)
@@ -95,15 +86,10 @@ def freeze(
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @options.contract("The contract of the file. Only frozen protocols can be checked: medcontract/protocol.")
 @options.plugins
-@options.result("ProtocolCheck")
 @options.limits
-def check(
-    file: str, contract: str | None, chosen: str | None, out: str | None, no_color: bool, max_record: int | None,
-    max_unpacked: int | None, **track_options: Any,
-) -> int:  # fmt: skip
+@options.result("ProtocolCheck")
+def check(file: str, printer: output.Printer, **given: Any) -> int:
     """Compare the frozen protocol in FILE with this medcontract. The exit code is 1 if anything differs."""
-    printer = output.Printer("ProtocolCheck", chosen, out, no_color)
-    given = options.given_values(track_options)
-    found = api.check_protocol(file, contract=contract, max_record=max_record, max_unpacked=max_unpacked, **given)
+    found = api.check_protocol(file, **given)
     printer.print(found)
     return 0 if found else 1

@@ -41,9 +41,8 @@ def command() -> None:
 @command.command("list", short_help="List all contracts.")
 @options.plugins
 @options.result("ContractList")
-def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
+def list_contracts(printer: output.Printer) -> int:
     """List all contracts, with version, kind, containers, title and source."""
-    printer = output.Printer("ContractList", chosen, out, no_color)
     printer.print(api.list_contracts())
     return 0
 
@@ -54,9 +53,8 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
 @click.option("--record", is_flag=True, help="Show the schema of one record of a collection.")
 @_draft
 @options.result("ContractSchema")
-def show(contract_id: str, record: bool, draft: Draft, chosen: str | None, out: str | None, no_color: bool) -> int:
+def show(contract_id: str, record: bool, draft: Draft, printer: output.Printer) -> int:
     """Show the JSON Schema of a contract, or its data dictionary: fields, allowed values, rules and an example."""
-    printer = output.Printer("ContractSchema", chosen, out, no_color)
     printer.print(api.show_schema(contract_id, record=record, draft=draft))
     return 0
 
@@ -133,7 +131,7 @@ def _export_command(folder: str, found: SchemaCheck) -> str:
 @click.argument("new", metavar="NEW", type=options.PathOrId())
 @click.option("--record", is_flag=True, help="Use the record schemas of IDs.")
 @options.result("SchemaDiff")
-def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, no_color: bool) -> int:
+def diff(old: str, new: str, record: bool, printer: output.Printer) -> int:
     """Show what changed from OLD to NEW, and whom it breaks. The exit code is 1 if a change is breaking.
 
     OLD and NEW are files, folders, or IDs of current contracts (./a/b is always a path).
@@ -149,7 +147,6 @@ def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, 
     medcontract schema diff schemas/reports/truth/v1.json reports/truth
     medcontract schema diff published-schemas schemas --format json
     """
-    printer = output.Printer("SchemaDiff", chosen, out, no_color)
     found = api.diff_schemas(old, new, record=record)
     printer.print(found)
     return 0 if found else 1

@@ -27,51 +27,30 @@ Examples:
 
 @click.command("score", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score a submission against its truth.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
-@options.contract()
-@options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
-@options.protocol
-@options.pairs("--set", "header", "Set a header field that the files do not contain.")
+@options.scoring
 @click.option("--breakdown", is_flag=True, help="Explain the score of each item or sample, in tracks that support it.")
 @click.option("--result-only", is_flag=True, help="Print only the result, as JSON.")
 @options.jobs("Read large files in N processes.")
 @options.engine
-@options.participant
-@options.plugins
-@options.exclude
-@options.strict
-@options.result("Score")
 @options.problems
-@options.limits
-def command(
-    files: tuple[str, ...], contract: str | None, parameters: dict[str, str], breakdown: bool,
-    protocol: str | None,
-    header: dict[str, str], result_only: bool, jobs: int | None,
-    engine: str | None, scheduler: str | None,
-    participant: bool, chosen: str | None, out: str | None,
-    no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
-    exclude: tuple[str, ...], strict: bool, **track_options: Any,
-) -> int:  # fmt: skip
+@options.result("Score")
+def command(files: tuple[str, ...], printer: output.Printer, result_only: bool, **given: Any) -> int:
     """Score a submission against its truth. FILEs are the files of both, in any order.
 
     The contract of each file is recognized, or specified as CONTRACT=PATH. The exit code is 1 if the score does not
     count: below the processing gate, over a limit, NO-GO, or refused for another reason, which is reported.
     """
-    printer = output.Printer("Score", chosen, out, no_color, show_values)
-    settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
+    values = printer.values_asked if result_only else printer.show_values
+    settings = printer.problem_settings(api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         score = api.score(
-            *files, contract=contract, parameters=parameters, protocol=protocol,
-            header=header, breakdown=breakdown, participant=participant,
-            show_values=show_values or (printer.show_values and not result_only), jobs=jobs,
-            engine=engine, scheduler=scheduler,
-            plugin_errors=printer.plugin_errors, max_record=max_record,
-            max_unpacked=max_unpacked, exclude=exclude, strict=strict, notice=output.notice,
-            progress=progress.show, **settings, **options.given_by(track_options),
+            *files, show_values=values, plugin_errors=printer.plugin_errors, notice=output.notice,
+            progress=progress.show, **settings, **given,
         )  # fmt: skip
     if result_only:
-        output.write(dumps(score.result), out)
+        output.write(dumps(score.result), printer.out)
         for reason in score.reasons:  # the result alone does not contain them
             click.echo(f"medcontract: not valid: {clean(reason)}", err=True)
     else:
-        printer.print(score, settings["max_problems"])
+        printer.print(score)
     return 0 if score else 1

@@ -25,7 +25,9 @@ class SuggestingGroup(click.Group):
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name) is not None or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        hint = api.suggestion(name, self.list_commands(ctx)) or self._forgotten_command(ctx, args)
+        from medcontract.contracts.suggestions import did_you_mean  # slow to import
+
+        hint = did_you_mean(name, self.list_commands(ctx)) or self._forgotten_command(ctx, args)
         hint = f" {hint[0].upper()}{hint[1:]}" if hint else ""
         raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from medcontract import api
@@ -29,17 +31,13 @@ Examples:
 @options.out
 @options.quiet
 @options.limits
-def command(
-    contract: str, cases: str, chosen: str | None, out: str | None, max_record: int | None, max_unpacked: int | None
-) -> int:
+def command(contract: str, cases: str, chosen: str | None, out: str | None, **given: Any) -> int:
     """Create a file of CONTRACT with one record for each case, to be filled in.
 
     Ids are in the order of the cases. What is missing is null, or an empty cell, so that an unfinished file is not
     valid: medcontract validate lists what remains to be filled in.
     """
     container = chosen or (api.template_format(out) if out else api.TEMPLATE_FORMATS[0])
-    text = api.template(
-        contract, cases, format=container, max_record=max_record, max_unpacked=max_unpacked, notice=output.notice
-    )
+    text = api.template(contract, cases, format=container, notice=output.notice, **given)
     output.write(text, out)
     return 0

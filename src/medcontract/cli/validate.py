@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from medcontract import api
@@ -32,39 +34,21 @@ Examples:
 @options.exclude
 @options.strict
 @options.cache
-@options.result("Validation")
-@options.problems
 @options.limits
-@click.option(
-    "--images",
-    metavar="DIR",
-    type=click.Path(),
-    help="Also check the images of lesions/cases, in DIR.",
-)
+@options.images
 @options.jobs("Check large files, and images, in N processes.")
 @options.engine
-def command(
-    files: tuple[str, ...], contract: str | None, schema: str | None, allow_refs: tuple[str, ...],
-    chosen: str | None, out: str | None,
-    max_problems: int | None, show_values: bool, no_color: bool, max_record: int | None, max_unpacked: int | None,
-    images: str | None, jobs: int | None,
-    engine: str | None, scheduler: str | None, exclude: tuple[str, ...], strict: bool, cache: str | None,
-) -> int:  # fmt: skip
+@options.problems
+@options.result("Validation")
+def command(files: tuple[str, ...], printer: output.Printer, **given: Any) -> int:
     """Check each FILE against its contract, and show every problem with its line and column.
 
     FILE may also be a folder or an archive (.zip, .tar.gz), which means all data files in it, or - for standard input
     (with --contract). Text files may be gzipped. Values of records are shown on a terminal only.
     """
-    printer = output.Printer("Validation", chosen, out, no_color, show_values)
-    settings = printer.problem_settings(max_problems, api.MAX_PROBLEMS)
-    settings["max_problems"] = min(settings["max_problems"], api.MAX_PROBLEMS)
+    settings = printer.problem_settings(api.MAX_PROBLEMS)
     with output.Progress() as progress:
-        report = api.validate_files(
-            files, contract, schema=schema, allow_refs=allow_refs, images=images, jobs=jobs,
-            engine=engine, scheduler=scheduler, max_record=max_record,
-            max_unpacked=max_unpacked, exclude=exclude, strict=strict, notice=output.notice, progress=progress.show,
-            cache=cache, **settings,
-        )  # fmt: skip
+        report = api.validate_files(files, notice=output.notice, progress=progress.show, **settings, **given)
     printer.print(report)
     if any(file.wrong_call for file in report.files):
         return 2

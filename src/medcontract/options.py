@@ -1,0 +1,238 @@
+"""`CallOptions`: the keyword arguments of a public function, checked in one place and carried as one object."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from medcontract import arguments
+from medcontract.arguments import FileName, Notice, Number, Progress
+from medcontract.errors import CallError
+from medcontract.extras import DataFrame, is_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from medcontract.cache import ResultCache
+    from medcontract.evaluation.files import GivenFiles
+    from medcontract.evaluation.settings import Settings
+    from medcontract.reading.folders import Exclude
+    from medcontract.reading.limits import Limits
+    from medcontract.results.reference import Protocol
+    from medcontract.scoring.frozen_protocol import FrozenProtocol
+    from medcontract.scoring.track import Option
+
+MAX_SCORE_PROBLEMS = 100
+PROTOCOL = "medcontract/protocol"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions:
+    """The keyword arguments of a call, with the names of the public functions.
+
+    A function that lacks one leaves it at its default.
+    """
+
+    contract: str | None = None
+    parameters: Mapping[str, Number] | None = None
+    protocol: FileName | Protocol | None = None
+    header: Mapping[str, str] | None = None
+    breakdown: bool = False
+    participant: bool = False
+    show_values: bool = False
+    plugin_errors: bool = False
+    jobs: int | None = 1
+    engine: str | None = None
+    scheduler: str | None = None
+    client: Any = None
+    max_problems: int = MAX_SCORE_PROBLEMS
+    max_alike: int | None = None
+    excerpts: bool = False
+    max_record: int | None = None
+    max_unpacked: int | None = None
+    plugins: str | Sequence[str] = ()
+    exclude: str | Iterable[str] = ()
+    strict: bool = False
+    cache: FileName | None = None
+    notice: Notice | None = None
+    progress: Progress | None = None
+    track_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of tracks, and DataFrames by the name of their contract."""
+    accepted: Iterable[str] = ()
+    """The names of the function's arguments, to suggest one for a misspelled name."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Take the options from the arguments of a function, by name: its `locals()`. Raises `CallError`."""
+        options = {each.name: given[each.name] for each in fields(cls) if each.name in given}
+        return cls(**options, accepted=given.keys() - {"files", "submissions", "track_options"})
+
+    def __post_init__(self) -> None:
+        arguments.require_at_least(0, max_problems=self.max_problems, max_alike=self.max_alike)
+        arguments.require_at_least(1, jobs=self.jobs, max_record=self.max_record, max_unpacked=self.max_unpacked)
+        arguments.require_contract(self.contract)
+        arguments.load_plugins(self.plugins)
+
+    @cached_property
+    def limits(self) -> Limits:
+        return arguments.limits(self.max_record, self.max_unpacked)
+
+    @cached_property
+    def excluded(self) -> Exclude | None:
+        return arguments.exclusion(self.exclude)
+
+    def files(self, given: Iterable[FileName | DataFrame], *others: object) -> GivenFiles:
+        """Find the files and DataFrames of the call. `others`: other files that it reads."""
+        from medcontract.evaluation.files import given_files, given_frames
+
+        given = list(given)
+        read = [*self._track_files, self.protocol, *others]
+        paths = arguments.paths(file for file in given if not is_frame(file))
+        found = given_files(paths, self.contract, others=read, limits=self.limits, exclude=self.excluded)
+        arguments.notify_unused(self.excluded, self.notice)
+        frames = [cast("DataFrame", file) for file in given if is_frame(file)]
+        if not frames and not self._frames:
+            return found
+        return found._replace(files=[*found.files, *given_frames(frames, self._frames)])
+
+    @cached_property
+    def settings(self) -> Settings:
+        """How files are read and scored. Raises `CallError`, and `InvalidData` for a file of an option."""
+        from medcontract.evaluation.settings import Settings
+        from medcontract.scoring.scorer import ScoringOptions
+
+        return Settings(
+            keep=min(self.max_problems, MAX_SCORE_PROBLEMS), alike=self.max_alike, excerpts=self.excerpts,
+            limits=self.limits, jobs=self.jobs, participant=self.participant, parameters=self.changes,
+            frozen=None if self.protocol is None else self.frozen(self.protocol),
+            header=tuple(arguments.mapping(self.header, "header").items()),
+            scoring=ScoringOptions(
+                breakdown=self.breakdown, values=self.show_values,
+                plugin_errors=self.plugin_errors and not self.participant, options=self._parsed[0],
+            ),
+        )  # fmt: skip
+
+    def frozen(self, protocol: FileName | Protocol) -> FrozenProtocol:
+        """Read a frozen protocol. Raises `InvalidData` and `CallError`, also for a call that changes it."""
+        from medcontract.scoring.frozen_protocol import FrozenProtocol
+        from medcontract.validation.load import load_source
+
+        given = path_of_contract(protocol, PROTOCOL)
+        if isinstance(given, str | os.PathLike):
+            source = arguments.source(os.fspath(given), self.limits)
+        else:
+            from medcontract.results.reference import Protocol
+
+            if not isinstance(given, Protocol):
+                raise CallError(f"expected a path or a result of freeze_protocol, got {type(given).__name__}")
+            source = arguments.input_source(given.to_json().encode(), PROTOCOL, "protocol.json")
+        frozen = FrozenProtocol.of(load_source(source, PROTOCOL).value.model_dump())
+        frozen.check_not_changed(self.changes)
+        return frozen
+
+    # options of tracks
+
+    @cached_property
+    def _frames(self) -> dict[str, DataFrame]:
+        """The DataFrames that were given by the name of their contract."""
+        from medcontract.evaluation.files import contracts_named
+
+        return {name: value for name, value in self.track_options.items() if is_frame(value) and contracts_named(name)}
+
+    @cached_property
+    def _known(self) -> dict[str, Option]:
+        """The options of all tracks, if any is given: finding them loads all tracks."""
+        if self.track_options.keys() <= self._frames.keys():
+            return {}
+        from medcontract.scoring import tracks
+
+        return {option.name: option for _, option in tracks.options().values()}
+
+    @property
+    def _track_files(self) -> list[object]:
+        return [self.track_options.get(name) for name, option in self._known.items() if option.contract]
+
+    @property
+    def changes(self) -> tuple[tuple[str, str], ...]:
+        """Parameters of the protocol that the call changes, also by options of tracks, as exact strings."""
+        return self._parsed[1]
+
+    @cached_property
+    def _parsed(self) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+        """The values of options of tracks, and the changed parameters. Raises `CallError`."""
+        changed = arguments.mapping(self.parameters, "parameters")
+        found: dict[str, Any] = {}
+        for name in self.track_options:
+            if name not in self._known and name not in self._frames:
+                from medcontract.contracts.suggestions import did_you_mean
+
+                known = sorted({*self._known, *self.accepted})
+                raise CallError(f"unknown option '{name}'", did_you_mean(name, known))
+        for name, option in self._known.items():
+            value = self.track_options.get(name)
+            if value is None or (option.sets and not value):
+                continue
+            if not option.parameter:
+                found[name] = self._value_of(option, value)
+            elif name in changed:
+                raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
+            else:
+                changed[name] = value
+        return found, arguments.changes(changed)
+
+    def require_protocol_options(self) -> None:
+        """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
+        for name, option in self._known.items():
+            if self.track_options.get(name) is not None and not option.in_protocol:
+                raise CallError(
+                    f"{option.on_command_line} is not part of a protocol",
+                    "pass it to the commands that score, together with the frozen protocol",
+                )
+
+    def _value_of(self, option: Option, value: Any) -> Any:
+        """Parse the value of an option. Raises `InvalidData` or `CallError` for a file, like `load`."""
+        if not option.contract:
+            return option.parse(value) if option.parse else value
+        from medcontract.validation.load import load_source
+
+        file = path_of_contract(value, option.contract)
+        if not isinstance(file, str | os.PathLike | bytes):
+            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
+        if isinstance(file, bytes):
+            source = arguments.input_source(file, option.contract, None)
+        else:
+            source = arguments.source(os.fspath(file), self.limits)
+        return load_source(source, option.contract).value.model_dump(exclude_none=True)
+
+    # what the call uses while it runs
+
+    def stage(self, name: str) -> Callable[[int, int], None] | None:
+        """The function that gets the progress of a step."""
+        return arguments.stage(self.progress, name)
+
+    @contextmanager
+    def running(self, stage: str, settings: Settings | None = None) -> Iterator[Settings]:
+        """Settings with the engine and the progress of a step."""
+        settings = (settings or self.settings)._replace(progress=self.stage(stage))
+        with arguments.engine(self.engine, self.scheduler, self.client, self.jobs) as pool:
+            yield settings._replace(pool=pool)
+
+    def kept_results(self, inputs: Iterable[FileName]) -> AbstractContextManager[ResultCache | None]:
+        """Open the cache, which must not be in the folder of an input."""
+        return arguments.result_cache(self.cache, inputs, self.notice, beside=True)
+
+
+def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
+    """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
+    from medcontract.evaluation.files import split_known
+
+    if not isinstance(given, str | os.PathLike):
+        return given
+    path, specified = split_known(given, contract)
+    if specified not in (None, wanted):
+        raise CallError(f"{path}: expected a file of {wanted}, not of {specified}")
+    return path
