@@ -110,7 +110,7 @@ def validate(
     """
     from medcontract.contracts import registry
     from medcontract.results.validation import Validation
-    from medcontract.validation.guarded import check_unchanged
+    from medcontract.validation.dispatch import unchanged
     from medcontract.validation.problem_collector import ProblemCollector
 
     arguments.require_at_least(0, max_problems=max_problems)
@@ -125,7 +125,7 @@ def validate(
         raise CallError("a DataFrame is checked against a contract, not a schema", "pass contract=…")
     with arguments.engine(engine, scheduler, client, jobs) as chosen:
         validator = arguments.validator_for(schema, referenced, allow_refs, jobs, chosen)
-        report = check_unchanged(
+        report = unchanged(
             validator, arguments.input_source(file, contract, name), contract, ProblemCollector(max_problems), None
         )
     report = arguments.require_image_references(Validation.of((report,)), referenced).files[0]
@@ -167,7 +167,7 @@ def validate_files(
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.evaluation.files import given_files
     from medcontract.results.validation import SkippedFile, Validation
-    from medcontract.validation.guarded import check_guarded
+    from medcontract.validation.dispatch import guarded
     from medcontract.validation.problem_collector import ProblemCollector
 
     arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
@@ -190,7 +190,7 @@ def validate_files(
 
         def checked() -> FileReport:
             source = arguments.source(path, limits)
-            return check_guarded(validator, source, contract_id, ProblemCollector(*settings), advance)
+            return guarded(validator, source, contract_id, ProblemCollector(*settings), advance)
 
         if results is None:
             return checked()
@@ -277,7 +277,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     Raises `InvalidData`, which carries the report, if the file violates its contract, and `CallError` if it cannot be
     checked. The value of a collection without a header (.jsonl, .csv) is a tuple of records.
     """
-    from medcontract.validation.load import load_source
+    from medcontract.validation.dispatch import load_source
 
     return load_source(arguments.input_source(file, contract, name), contract)
 

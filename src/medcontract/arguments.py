@@ -166,9 +166,14 @@ def validator_for(
     if allowed and schema is None:
         raise CallError("references are allowed, but no schema is given", "pass it with --schema FILE")
     if schema is None:
-        from medcontract.validation.dispatch import validate_source
+        from medcontract.validation import dispatch
 
-        return partial(validate_source, referenced=referenced, run=partial(_run_validator, jobs=jobs, pool=pool))
+        def run(validator: RecordsValidator) -> RecordsValidator:
+            return _run_validator(validator, jobs, pool)
+
+        return lambda source, contract_id, collector, progress: dispatch.validate_source(
+            source, contract_id, collector, progress, referenced, run
+        )
     require_local(schema, "--schema", "download the schema first")
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())

@@ -114,7 +114,7 @@ def compare(baseline: FileName | Score, rerun: FileName | Score, options: CallOp
 
 def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
     """Load a score. Raises `CallError` if the file is a valid file of another contract."""
-    from medcontract.validation.load import load_source
+    from medcontract.validation.dispatch import load_source
 
     if not isinstance(given, str | os.PathLike):
         from medcontract.results.score import Score

@@ -1,6 +1,6 @@
 """The containers: the file formats in which the files of a contract can be stored.
 
-This is the only list of them. It consists of plain values, so that any layer can use it; the validator of a container
+This is the only list of them. It consists of plain values, so that any layer can use it; the reader of a container
 has the code, and is imported when a file needs it.
 """
 
@@ -17,9 +17,9 @@ class Container(NamedTuple):
     endings: tuple[str, ...]
     """The file extensions, in lower case and without `.gz`."""
     collections: str
-    """The validator of a collection: its module in `medcontract.validation`, and its class."""
+    """The reader of a collection: its module in `medcontract.validation`, and its class."""
     documents: str = ""
-    """The validator of a document, likewise; empty if the container cannot store documents."""
+    """The reader of a document, likewise; empty if the container cannot store documents."""
     is_table: bool = False
     """Whether it stores rows and columns: only contracts with flat records have a table form."""
     magic: bytes = b""
@@ -29,13 +29,11 @@ class Container(NamedTuple):
     first line repeated in each part, or between row groups."""
 
 
-JSON = Container("json", (".json",), "json_file:JsonValidator", "json_file:DocumentValidator", split="records")
-JSONL = Container("jsonl", (".jsonl", ".ndjson"), "jsonl_file:JsonLinesValidator", split="lines")
-CSV = Container("csv", (".csv",), "csv_file:CsvValidator", is_table=True, split="rows")
-PARQUET = Container(
-    "parquet", (".parquet",), "frames:ParquetValidator", is_table=True, magic=b"PAR1", split="row groups"
-)
-FRAME = Container("frame", (), "frames:FrameValidator", is_table=True)
+JSON = Container("json", (".json",), "json_objects:JsonReader", "json_objects:DocumentReader", split="records")
+JSONL = Container("jsonl", (".jsonl", ".ndjson"), "json_lines:JsonLinesReader", split="lines")
+CSV = Container("csv", (".csv",), "tables:CsvReader", is_table=True, split="rows")
+PARQUET = Container("parquet", (".parquet",), "frames:ParquetReader", is_table=True, magic=b"PAR1", split="row groups")
+FRAME = Container("frame", (), "frames:FrameReader", is_table=True)
 """A pandas DataFrame: not a file format, so it is not listed, but it can store every contract with a table form."""
 
 CONTAINERS = (JSON, JSONL, CSV, PARQUET)

@@ -119,7 +119,7 @@ class CallOptions:
     def frozen(self, protocol: FileName | Protocol) -> FrozenProtocol:
         """Read a frozen protocol. Raises `InvalidData` and `CallError`, also for a call that changes it."""
         from medcontract.scoring.frozen_protocol import FrozenProtocol
-        from medcontract.validation.load import load_source
+        from medcontract.validation.dispatch import load_source
 
         given = path_of_contract(protocol, PROTOCOL)
         if isinstance(given, str | os.PathLike):
@@ -197,7 +197,7 @@ class CallOptions:
         """Parse the value of an option. Raises `InvalidData` or `CallError` for a file, like `load`."""
         if not option.contract:
             return option.parse(value) if option.parse else value
-        from medcontract.validation.load import load_source
+        from medcontract.validation.dispatch import load_source
 
         file = path_of_contract(value, option.contract)
         if not isinstance(file, str | os.PathLike | bytes):

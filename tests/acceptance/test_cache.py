@@ -28,7 +28,7 @@ from medcontract.cli import output
 from medcontract.errors import CallError
 from medcontract.evaluation import cached, contest
 from medcontract.results.preflight import Check
-from medcontract.validation import guarded
+from medcontract.validation import dispatch
 
 Counter = Callable[[], int]
 
@@ -46,7 +46,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> Counter:
         return call
 
     monkeypatch.setattr(contest.Contest, "_score", counting(contest.Contest._score))
-    monkeypatch.setattr(guarded, "check_unchanged", counting(guarded.check_unchanged))
+    monkeypatch.setattr(dispatch, "unchanged", counting(dispatch.unchanged))
 
     def count() -> int:
         number = len(done)

@@ -20,12 +20,12 @@ from medcontract.api import validate_files
 from medcontract.contracts import pydantic_errors
 from medcontract.reading import json_scanner
 from medcontract.results.validation import FileReport
-from medcontract.validation.record_errors import KnownMistakes
+from medcontract.validation.slow_path import SlowPath
 
 
 def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each record is looked at on its own, as if it were the first."""
-    monkeypatch.setattr(KnownMistakes, "key", lambda self, parsed, faults: None)
+    monkeypatch.setattr(SlowPath, "key", lambda self, parsed, faults: None)
 
 
 # --- one record with very many faults ------------------------------------------------------------

@@ -20,7 +20,7 @@ from medcontract.errors import FileChanged
 from medcontract.reading import chunks
 from medcontract.reading.source import Source
 from medcontract.scoring.lesions import LesionsScorer
-from medcontract.validation import dispatch, load
+from medcontract.validation import dispatch
 
 COUNT = 200
 RIGHT = [guess(f"I-{n:03}", CLASSES[n % 10]) for n in range(COUNT)]
@@ -99,7 +99,7 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is loaded is what was checked."""
     sent = write(tmp_path, SENT, RIGHT)
     assert len(medcontract.load(sent).value.predictions) == COUNT
-    then(monkeypatch, load, "validate_source", lambda: write(tmp_path, SENT, WRONG))
+    then(monkeypatch, dispatch, "validate_source", lambda: write(tmp_path, SENT, WRONG))
     with pytest.raises(FileChanged, match="changed while it was being read"):
         medcontract.load(sent)
 

@@ -21,13 +21,10 @@ from tests.support import ROOT
 import medcontract
 from medcontract import isolated
 from medcontract.api import validate_files
-from medcontract.contracts import registry
 from medcontract.reading import parquet
 from medcontract.reading.parquet_pages import page_sizes
-from medcontract.reading.row_layout import Layout
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
-from medcontract.validation.frames import _KnownRows
 
 _MIB = 1 << 20
 
@@ -186,36 +183,6 @@ def test_lists_of_very_many_equal_values_are_refused_before_they_are_read(tmp_pa
     path = _written(tmp_path / "x.parquet", pa.table({"image_id": ids, "label": ["NV"]}))
     assert path.stat().st_size < 10_000
     assert _codes(_judged(path)) == ["MC027"]
-
-
-@pytest.mark.parametrize("label", [None, "?"])
-def test_rows_with_the_same_cells_are_written_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str | None
-) -> None:
-    """Thousands of them take no room in a file."""
-    table = pa.table({name: pa.array([label] * 5000, pa.string()) for name in ("image_id", "label")})
-    path = _written(tmp_path / "x.parquet", table)
-    assert path.stat().st_size < 5000
-    written = 0
-    original = Layout.record
-
-    def counting(*given: Any) -> bytes:
-        nonlocal written
-        written += 1
-        return original(*given)
-
-    monkeypatch.setattr(Layout, "record", counting)
-    assert _judged(path).records == 5000
-    assert written == 1
-
-
-def test_equal_cells_of_other_types_are_not_the_same_row() -> None:
-    """1 equals true, and 0.0 equals -0.0."""
-    known = _KnownRows(Layout(registry.find("lesions/truth").columns, ["image_id", "label"], False), lambda raw: raw)
-    rows: list[tuple[Any, Any]] = [("a", 1), ("a", True), ("a", 1.0), ("a", 0.0), ("a", -0.0), ("a", [1]), ("a", None)]
-    records = [known.record(cells)[0] for cells in rows * 2]
-    assert len(set(records)) == len(rows)
-    assert records[: len(rows)] == records[len(rows) :]
 
 
 def test_a_table_without_rows() -> None:

@@ -105,7 +105,7 @@ def _a_large_record(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.File
 
 
 def _a_large_document(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
-    patch.setattr("medcontract.validation.json_file.MAX_DOCUMENT", 100)
+    patch.setattr("medcontract.validation.json_objects.MAX_DOCUMENT", 100)
     document = {"team_name": "T" * 100, "model_size_mb": 1, "inference_time_ms": 1}
     content = json.dumps({**document, "uses_image": True, "uses_demographics": True}).encode()
     return medcontract.validate(content, "lesions/model", name="x.json")

@@ -65,23 +65,23 @@ class _Fit(NamedTuple):
     renames: Renames
 
 
-def of_columns(columns: frozenset[str]) -> Recognized:
-    """Return the contract that a table is most likely of. Raises `NotRecognized`."""
+def of_columns(columns: frozenset[str]) -> Recognized | NotRecognized:
+    """Return the contract that a table is most likely of."""
     entries, some = _entries(), _some(columns)
     matches = _sorted((_table_match(some, entry) for entry in entries), some, entries)
     return _choose(matches, columns, "its columns", "its columns")
 
 
-def of_record(keys: frozenset[str], seen: str) -> Recognized:
-    """Return the contract that a record is most likely of. Raises `NotRecognized`."""
+def of_record(keys: frozenset[str], seen: str) -> Recognized | NotRecognized:
+    """Return the contract that a record is most likely of."""
     entries, some = _entries(), _some(keys)
     fits = ((entry, _fit(_gathered(some, entry), entry.forms, entry.record)) for entry in entries)
     matches = (Match(entry.id, fit.cost, fit.renames) if fit else None for entry, fit in fits)
     return _choose(_sorted(matches, some, entries), keys, seen, "its keys")
 
 
-def of_outline(outline: Outline) -> Recognized:
-    """Return the contract that a `.json` file is most likely of. Raises `NotRecognized`."""
+def of_outline(outline: Outline) -> Recognized | NotRecognized:
+    """Return the contract that a `.json` file is most likely of."""
     inside = frozenset(key for keys in outline.items.values() for key in keys)
     return _choose(_file_matches(outline), outline.keys | inside, "its keys", "its keys")
 
@@ -106,19 +106,22 @@ def _file_matches(outline: Outline) -> list[Match]:
     return sorted(best, key=lambda match: match.order)
 
 
-def _choose(found: list[Match], keys: frozenset[str], seen: str, by: str) -> Recognized:
-    """Return the contract of the best match. Raises `NotRecognized`."""
+def _choose(found: list[Match], keys: frozenset[str], seen: str, by: str) -> Recognized | NotRecognized:
+    """Return the contract of the best match."""
     if not found:
-        raise _none(keys, seen)
-    found = _without_truths(found, keys, seen)
+        return _none(keys, seen)
+    left = _without_truths(found, keys, seen)
+    if isinstance(left, NotRecognized):
+        return left
+    found = left
     first = found[0]
     equal = [match for match in found if match.order[:2] == first.order[:2]]
     if len(equal) > 1 and (with_list := _with_list(found, keys)):
         first, equal = with_list, [with_list]
     if len(equal) > 1:
-        raise several([match.contract_id for match in equal], seen, first.renames)
+        return several([match.contract_id for match in equal], seen, first.renames)
     if first.doubts:
-        raise _in_doubt(first, seen)
+        return _in_doubt(first, seen)
     return Recognized(first.contract_id, by, first.renames)
 
 
@@ -134,7 +137,7 @@ def _with_list(found: list[Match], keys: frozenset[str]) -> Match | None:
     return known[0] if len(known) == 1 and known[0].contract_id not in best else None
 
 
-def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list[Match]:
+def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list[Match] | NotRecognized:
     """The candidates; without the best ones if these are truths, but a key says that it was predicted.
 
     `predicted_class` is not another spelling of a true `label`, unless all keys have such names.
@@ -155,7 +158,7 @@ def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list
     left = left or [match for match in found if match.contract_id in wanted]
     if not left:
         truth_id = min(truths)
-        raise _predicted(truth_id, predicted, submissions[truth_id][0], seen)
+        return _predicted(truth_id, predicted, submissions[truth_id][0], seen)
     return left
 
 

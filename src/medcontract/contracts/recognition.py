@@ -37,6 +37,8 @@ class Recognized(NamedTuple):
     """Keys that the contract allows, but does not know."""
     ref: Ref | None = None
     """Where these keys are."""
+    exact: bool = False
+    """Whether its keys are those of the contract, none is missing, and none is unknown."""
 
     @property
     def how(self) -> str:
@@ -56,8 +58,8 @@ def by_schema(schema: str | None) -> str | None:
     return found.id
 
 
-def of_outline(outline: Outline) -> Recognized:
-    """The contract of a `.json` file. Raises `NotRecognized`."""
+def of_outline(outline: Outline) -> Recognized | NotRecognized:
+    """Recognize the contract of a `.json` file."""
     named = by_schema(outline.schema)
     if named:
         return Recognized(named, "its $schema")
@@ -68,22 +70,28 @@ def of_outline(outline: Outline) -> Recognized:
         from medcontract.contracts import near_recognition
 
         found = near_recognition.of_outline(outline)
+    if isinstance(found, NotRecognized):
+        return found
     if not outline.complete and not _is_decided(outline, found):
-        raise NotRecognized("the file ends before its contract can be recognized", "specify --contract ID")
+        return NotRecognized("the file ends before its contract can be recognized", "specify --contract ID")
     list_key = compiled()[found.contract_id].list_key
     name = next((name for name in outline.first if found.renames.get(name, name) == list_key), "")
     return _with_extra(found, outline.items.get(name, frozenset()), outline.first.get(name))
 
 
+def certain(outline: Outline) -> Recognized | None:
+    """Recognize the contract from the keys read so far, if they are unambiguous: one contract matches exactly."""
+    named = by_schema(outline.schema)
+    if named:
+        return Recognized(named, "its $schema")
+    found = exact(outline)
+    return Recognized(found, "its keys", exact=True) if found else None
+
+
 def exact(outline: Outline) -> str | None:
-    """The only contract that the keys match exactly, if there is one."""
+    """Return the only contract that the keys match exactly, if there is one."""
     costs = sorted(_file_costs(outline))
     return costs[0][1] if _perfect(costs) else None
-
-
-def certain(outline: Outline) -> bool:
-    """Whether the keys read so far are unambiguous: exactly one contract matches them exactly."""
-    return by_schema(outline.schema) is not None or exact(outline) is not None
 
 
 def _is_decided(outline: Outline, found: Recognized) -> bool:
@@ -99,28 +107,28 @@ def _is_decided(outline: Outline, found: Recognized) -> bool:
     return not any(other.list_key and keys <= other.header for other in candidates().values())
 
 
-def of_record(keys: frozenset[str], ref: Ref | None = None) -> Recognized:
-    """The contract of a line of JSONL. Raises `NotRecognized`."""
+def of_record(keys: frozenset[str], ref: Ref | None = None) -> Recognized | NotRecognized:
+    """Recognize the contract of a line of JSONL."""
     return _of_record(keys, "the keys of its first record", ref)
 
 
-def _of_record(keys: frozenset[str], seen: str, ref: Ref | None) -> Recognized:
+def _of_record(keys: frozenset[str], seen: str, ref: Ref | None) -> Recognized | NotRecognized:
     found = _exact(lambda: _record_costs(keys), seen, "its keys")
     if found is None:
         from medcontract.contracts import near_recognition
 
         found = near_recognition.of_record(keys, seen)
-    return _with_extra(found, keys, ref)
+    return found if isinstance(found, NotRecognized) else _with_extra(found, keys, ref)
 
 
-def of_columns(columns: frozenset[str], ref: Ref | None = None) -> Recognized:
-    """The contract of a table. Raises `NotRecognized`."""
+def of_columns(columns: frozenset[str], ref: Ref | None = None) -> Recognized | NotRecognized:
+    """Recognize the contract of a table."""
     found = _exact(lambda: _column_costs(columns), "its columns", "its columns")
     if found is None:
         from medcontract.contracts import near_recognition
 
         found = near_recognition.of_columns(columns)
-    return _with_extra(found, columns, ref)
+    return found if isinstance(found, NotRecognized) else _with_extra(found, columns, ref)
 
 
 def _perfect(costs: Costs) -> bool:
@@ -206,7 +214,7 @@ def _load_installed() -> bool:
     return plugins.load_installed()
 
 
-def _exact(rate: Callable[[], Costs], seen: str, by: str) -> Recognized | None:
+def _exact(rate: Callable[[], Costs], seen: str, by: str) -> Recognized | NotRecognized | None:
     """Return the contract that matches exactly, if any. Installed plugins are loaded only if not exactly one does."""
     costs = sorted(rate())
     if not _perfect(costs) and _load_installed():
@@ -216,10 +224,10 @@ def _exact(rate: Callable[[], Costs], seen: str, by: str) -> Recognized | None:
         return None
     built_in = [contract_id for contract_id in best if compiled()[contract_id].contract is None]
     if len(best) == 1 or len(built_in) == 1:
-        return Recognized((built_in or best)[0], by)
+        return Recognized((built_in or best)[0], by, exact=True)
     from medcontract.contracts import near_recognition
 
-    raise near_recognition.several(best, seen)
+    return near_recognition.several(best, seen)
 
 
 def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Recognized:

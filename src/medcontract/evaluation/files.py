@@ -15,7 +15,7 @@ from medcontract.addresses import Address, as_address, real_path
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.recognition import is_truth_or_submission, of_columns, other_role
+from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role
 from medcontract.errors import CallError, NotRecognized
 from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
 from medcontract.reading.archives import is_archive, open_source
@@ -225,10 +225,8 @@ def _contract_named(name: str, frame: pd.DataFrame) -> str | None:
 
 
 def _recognized(frame: pd.DataFrame) -> str | None:
-    try:
-        return of_columns(frozenset(map(str, frame.columns))).contract_id
-    except NotRecognized:
-        return None
+    found = of_columns(frozenset(map(str, frame.columns)))
+    return found.contract_id if isinstance(found, Recognized) else None
 
 
 class Files:

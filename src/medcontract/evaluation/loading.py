@@ -182,7 +182,7 @@ def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -
         if finding:
             reasons.append(finding.message)
             part.collector.new_series()
-            part.collector.defer(part.validator.in_header(finding) if part.validator else finding)
+            part.collector.defer(part.validator.reader.in_header(finding) if part.validator else finding)
     return reasons
 
 

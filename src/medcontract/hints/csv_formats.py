@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from medcontract.contracts import recognition
+from medcontract.contracts.recognition import Recognized
+from medcontract.contracts.registry import CompiledContract
+from medcontract.errors import NotRecognized
+from medcontract.hints.table_arrangements import IN_CSV, other_arrangement
 from medcontract.hints.values import LOCAL_BOOLEANS
 from medcontract.lazy_patterns import lazy_pattern
-from medcontract.problems import Finding, is_plain
+from medcontract.problems import Finding, Ref, is_plain
+from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of, index_hint
 from medcontract.reading.json_scanner import LATE_MARK_HINT
 from medcontract.reading.source import Source
@@ -40,6 +46,27 @@ class _Start(NamedTuple):
     """If it is not UTF-8."""
 
 
+def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
+    """Say what a table that matches no contract exactly is, if that is clear."""
+    header = CsvFile(source).header
+    renamed = found.renames if isinstance(found, Recognized) else ()
+    finding = other_format(source, _is_of_a_contract) if isinstance(found, NotRecognized) else None
+    finding = finding or other_arrangement(header, lambda: _rows(source), IN_CSV, renamed)
+    return finding and finding._replace(offset=None, ref=Ref(source.start, 0, None, (), 1))
+
+
+def _is_of_a_contract(names: frozenset[str]) -> bool:
+    return isinstance(recognition.of_columns(names), Recognized)
+
+
+def _rows(source: Source) -> list[list[str]]:
+    """Return the first rows."""
+    try:
+        return list(csv.reader(read_start(source).lines))[1:]
+    except csv.Error:  # a very long cell
+        return []
+
+
 def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Finding | None:
     """The finding about a table whose first line has no column of a contract. `columns`: those of the contract."""
     start = read_start(source)
@@ -51,20 +78,21 @@ def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Fin
     return finding or _no_header(start, columns)
 
 
-def known_column(header: Sequence[str], known: Collection[str]) -> bool:
-    """Whether a header has a column of a contract, and not another one only because of a byte order mark."""
-    hidden = header[0].startswith(_MARK) and header[0].lstrip(_MARK) in known
-    return not hidden and any(name in known for name in header)
+def other_format_of(source: Source, header: Sequence[str], contract: CompiledContract) -> Finding | None:
+    """Say why no column is one of the contract, if that is clear: one finding instead of one for each column."""
+    known = frozenset(column.name for column in contract.columns)
+    is_hidden = header[0].startswith(_MARK) and header[0].lstrip(_MARK) in known  # by a byte order mark
+    if not is_hidden and not known.isdisjoint(header):
+        return None
+    needed = (column for column in contract.columns if not column.nullable or column.path[0] in contract.spread)
+    return other_format(source, lambda names: not known.isdisjoint(names), [column.name for column in needed])
 
 
 def unnamed_hint(source: Source, header: Sequence[str]) -> str | None:
     """The hint about a column without a name: a comma too many, an empty column, or the index of a DataFrame."""
     position, unnamed = header.index(""), header.count("")
     at_the_end = not any(header[position:])
-    try:
-        rows = list(csv.reader(read_start(source).lines))[1:]
-    except csv.Error:  # a very long cell
-        rows = []
+    rows = _rows(source)
     if rows and sum(len(row) == len(header) - unnamed for row in rows) >= max(1, len(rows) - 1):  # the last may be cut
         where = "from the end of the header" if at_the_end else "from the header"
         return f"remove the extra comma {where}: the rows have no cell for it"

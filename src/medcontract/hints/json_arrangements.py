@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from itertools import permutations
 from typing import Any, NamedTuple
 
 import msgspec
 
 from medcontract.contracts import recognition
+from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract, compiled, find
-from medcontract.contracts.schema_nodes import all_keys
 from medcontract.errors import NotRecognized
-from medcontract.hints.table_arrangements import in_records
+from medcontract.hints.table_arrangements import in_records, records_match_exactly
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
 from medcontract.reading import json_locator
 from medcontract.reading.diagnosis import MOST_BYTES
 from medcontract.reading.json_scanner import Broken
+from medcontract.reading.json_stream import Member, is_json
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.source import Source
 from medcontract.types import Outline
@@ -78,7 +78,7 @@ def _table(value: Mapping[str, Any]) -> Shape | None:
     schema, data = value.get("schema"), value.get("data")
     if not isinstance(schema, dict) or "fields" not in schema or not isinstance(data, list):
         return None
-    first = data[0] if data and isinstance(data[0], dict) else {}
+    first = data[0] if _is_list_of_records(data) else {}
     return Shape("a table with orient='table'", frozenset(first) - {"index"}, RECORDS)
 
 
@@ -91,10 +91,6 @@ def _lists(value: Mapping[str, Any]) -> Shape | None:
     if not is_column or len(keys) < 2 or _record_contract(keys) is None:
         return None
     return Shape("an object with a list for each column", keys, RECORDS)
-
-
-def _is_column(value: Any) -> bool:
-    return isinstance(value, list) and not any(isinstance(item, dict) for item in value[:1])
 
 
 def _by_index(value: Mapping[str, Any]) -> Shape | None:
@@ -127,66 +123,11 @@ def _single(value: Mapping[str, Any]) -> Shape | None:
     return Shape("a single record", frozenset(value), "[record]")
 
 
-def _by_group(value: Mapping[str, Any]) -> Shape | None:
-    """A list of records for each key, such as the id of a case."""
-    if not _all(value, _is_list_of_records):
-        return None
-    keys = frozenset(next(iter(value.values()))[0])
-    if list_keys() & value.keys() or _record_contract(keys) is None:
-        return None
-    how = "[record for records in data.values() for record in records]"
-    return Shape("an object with a list of records for each key", keys, how)
-
-
-def _nested(value: Mapping[str, Any]) -> Shape | None:
-    """A list of records in each item of another list, such as the predictions of each run."""
-    for name, items in list(value.items())[:_MOST_CHECKED]:
-        for inner in items[0] if _is_list_of_records(items) else ():
-            records = items[0][inner]
-            contract = _record_contract(frozenset(records[0])) if _is_list_of_records(records) else None
-            if contract and is_plain(name) and is_plain(inner):
-                return Shape(f"a list of records in each item of '{name}'", frozenset(records[0]),
-                             _flattened(name, inner, items[0], contract))  # fmt: skip
-    return None
-
-
-def _flattened(name: str, inner: str, item: Mapping[str, Any], contract: CompiledContract) -> str:
-    """One list in Python, where each record gets the fields of the item that it is in."""
-    shared = sorted(key for key in contract.record & item.keys() if key != inner)
-    fields = "".join(f"'{key}': item['{key}'], " for key in shared)
-    record = f"{{{fields}**record}}" if fields else "record"
-    return f"[{record} for item in data['{name}'] for record in item['{inner}']]"
-
-
-def has_nested_lists(outline: Outline, contract: CompiledContract) -> bool:
-    """Whether a record has a key under which files have a list of records, and which its contract does not know."""
-    inside = frozenset(key for keys in outline.items.values() for key in keys)
-    return not (inside & list_keys()) <= all_keys(contract.schema) | all_keys(contract.record_schema)
-
-
 def _is_list_of_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def _pairs(value: Mapping[str, Any]) -> Shape | None:
-    """A value for each id: the two fields of a record."""
-    some = list(value.items())[:_MOST_CHECKED]
-    if len(some) < _FEWEST_PAIRS or any(isinstance(each, dict | list) for _, each in some):
-        return None
-    for entry in compiled().values():
-        for form in entry.forms if entry.list_key and not entry.open else ():
-            for first, second in permutations(sorted(form)) if len(form) == 2 else ():
-                lines = msgspec.json.Encoder().encode_lines({first: key, second: each} for key, each in some)
-                rows = entry.decode_lines(lines)
-                if rows and not any(getattr(row, "error", None) for row in rows):  # records that answer something
-                    how = f"[{{'{first}': key, '{second}': value}} for key, value in data.items()]"
-                    return Shape("an object with a value for each key", form, how)
-    return None
-
-
-_FEWEST_PAIRS = 3
-
-_SHAPES = (_columns, _split, _table, _lists, _by_index, _by_group, _nested, _pairs, _single)
+_SHAPES = (_columns, _split, _table, _lists, _by_index, _single)
 """In this order: the first that matches."""
 
 
@@ -195,10 +136,10 @@ def _record_contract(keys: frozenset[str]) -> CompiledContract | None:
 
     One that allows other keys must know all of them: almost anything resembles it otherwise.
     """
-    try:
-        contract = find(recognition.of_record(keys).contract_id)
-    except NotRecognized:
+    found = recognition.of_record(keys)
+    if isinstance(found, NotRecognized):
         return None
+    contract = find(found.contract_id)
     return contract if contract.list_key and (not contract.open or keys <= contract.record) else None
 
 
@@ -269,11 +210,6 @@ def list_keys() -> frozenset[str]:
     return frozenset(entry.list_key for entry in compiled().values() if entry.list_key)
 
 
-def wrap_hint(contract: CompiledContract) -> str:
-    """How to put a list of records into a file of a contract."""
-    return f"wrap it: {_file(contract, '[…]')}"
-
-
 def _wrap(how: str, contract: CompiledContract | None) -> str:
     """How to write a file with the list of records that `how` creates."""
     content = _file(contract, how) if contract else how
@@ -293,26 +229,42 @@ def list_hint(value: Any) -> str | None:
     return None if shape is None else f"write a list of records: {shape.how}"
 
 
-def in_file(source: Source, contract: CompiledContract | None = None) -> Finding | None:
-    """The finding about a `.json` file whose records are arranged in another way than its contract requires."""
-    raw = source.read(source.start, MOST_BYTES + 1)
-    value = parsed(raw if len(raw) <= MOST_BYTES else start_of(raw))
-    start = source.start + len(raw) - len(raw.lstrip())
+def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
+    """Say how the records of a file that matches no contract exactly are arranged, if that is clear."""
+    raw, value, start = _start_of_file(source)
+    if isinstance(found, Recognized):
+        finding = _rows_of_a_table(value, start, found.renames, find(found.contract_id))
+    else:
+        finding = wrong_shape(value, start) or _not_a_list(value, raw, source.start) or _rows_of_a_table(value, start)
+    return finding if finding and is_json(source) else None
+
+
+def explain_structure(source: Source, contract: CompiledContract, outer: Member | None) -> Finding | None:
+    """Say what is wrong with a file of a contract without its list of records; `outer` is its value, if no object."""
+    raw, value, start = _start_of_file(source)
     found = wrong_shape(value, start, contract) or _not_a_list(value, raw, source.start)
-    return found or (_rows_of_a_table(value, start) if contract is None else None)
+    if found or outer is None:
+        return found
+    is_list = outer.raw == b"[]"
+    hint = f"wrap it: {_file(contract, '[…]')}" if is_list else None
+    return Finding("MC103", f"expected an object, got {'a list' if is_list else 'this'}", hint, offset=outer.offset)
 
 
-def rows_of_a_table(source: Source, renamed: Collection[str]) -> Finding | None:
-    """The finding about a recognized file whose records are the rows of a table in another arrangement."""
+def _start_of_file(source: Source) -> tuple[bytes, Any, int]:
+    """Return the first bytes of a file, their value if they are JSON, or were before they were cut, and its offset."""
     raw = source.read(source.start, MOST_BYTES + 1)
     value = parsed(raw if len(raw) <= MOST_BYTES else start_of(raw))
-    return _rows_of_a_table(value, source.start + len(raw) - len(raw.lstrip()), renamed)
+    return raw, value, source.start + len(raw) - len(raw.lstrip())
 
 
-def _rows_of_a_table(value: Any, offset: int, renamed: Collection[str] = ()) -> Finding | None:
+def _rows_of_a_table(
+    value: Any, offset: int, renamed: Collection[str] = (), contract: CompiledContract | None = None
+) -> Finding | None:
+    """Explain records that are the rows of a table in another arrangement than that of their contract, if known."""
     lists = [value] if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
     for records in lists[:_MOST_CHECKED]:
-        finding = in_records(records, renamed) if _is_list_of_records(records) else None
+        is_right = _is_list_of_records(records) and contract and records_match_exactly(records[0], contract)
+        finding = in_records(records, renamed) if isinstance(records, list) and not is_right else None
         if finding:
             return finding._replace(offset=offset)
     return None
@@ -327,16 +279,16 @@ def parsed(raw: bytes) -> Any:
 
 
 def _not_a_list(value: Any, raw: bytes, base: int) -> Finding | None:
-    """The finding about a header whose records are not in a list, but otherwise arranged."""
+    """Explain a header whose records are not in a list, but otherwise arranged."""
     for key in list_keys() & frozenset(value) if isinstance(value, dict) else ():
-        hint = list_hint(value[key])
-        what = "not an object" if isinstance(value[key], dict) else "not a string"
         if _rows_of(value[key]):
-            hint, what = f"write a list of records: {RECORDS}", "of records, not of rows without column names"
+            hint: str | None = f"write a list of records: {RECORDS}"
+            message = f"'{key}' must be a list of records, not of rows without column names"
+        else:
+            hint = list_hint(value[key])
+            message = f"'{key}' must be a list, not {'an object' if isinstance(value[key], dict) else 'a string'}"
         if hint:
-            joint = " " if what.startswith("of") else ", "
-            return Finding("MC103", f"'{key}' must be a list{joint}{what}", hint, path=(key,),
-                           offset=base + _place(raw, key))  # fmt: skip
+            return Finding("MC103", message, hint, path=(key,), offset=base + _place(raw, key))
     return None
 
 

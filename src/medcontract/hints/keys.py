@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from medcontract.contracts.registry import compiled
+from medcontract.contracts.registry import CompiledContract, compiled
 from medcontract.contracts.schema_nodes import known_keys
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.hints.values import Spread, spread_hint, type_hint, value_hint
@@ -158,6 +159,15 @@ def _key_hint(
     if other and not path:
         return f"the record is one of {other}: move it to a file of that contract"
     return index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, path))
+
+
+def column_hint(name: str, header: Sequence[str], renames: Mapping[str, str], contract: CompiledContract) -> str | None:
+    """Return the hint about a column that the contract does not know; `renames` are columns that mean a missing one."""
+    if name in renames:
+        return f"rename it to '{renames[name]}'"
+    if group := contract.spread.get(name):
+        return f"use one column each: {', '.join(group)}"
+    return did_you_mean(name, {column.name for column in contract.columns} - set(header))
 
 
 def rename_hint(name: str | None) -> str | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from itertools import islice
 
 from medcontract.contracts import recognition
+from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import NotRecognized
 from medcontract.hints.json_arrangements import by_column, list_keys, parsed, shape_of, start_of
+from medcontract.hints.table_arrangements import in_records
 from medcontract.problems import Finding, Ref
 from medcontract.reading import jsonl
 from medcontract.reading.diagnosis import FENCE, MOST_BYTES
@@ -16,6 +19,7 @@ from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
 
+_MOST_LINES = 50
 _ENOUGH = 3
 """Lines that are checked."""
 _RECORDS = "write one record per line (in pandas: df.to_json(path, orient='records', lines=True))"
@@ -23,6 +27,19 @@ _NAME_IT = f"name the file .json, or {_RECORDS}"
 _NOT_A_RECORD = "remove this line if it is not a record"
 _ONE_LINE = "write each record on one line; use .json for a file that spans several lines"
 _TRUNCATED = "the last line is truncated: check that the file was written completely, or write it again"
+
+
+def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
+    """Say how the lines of a file that matches no contract exactly are arranged, if that is clear."""
+    if isinstance(found, Recognized):
+        return _rows_of_a_table(source, found.renames)
+    return one_value(source) or whole_files(source) or _rows_of_a_table(source)
+
+
+def _rows_of_a_table(source: Source, renamed: Collection[str] = ()) -> Finding | None:
+    lines = source.read(source.start, MOST_BYTES).splitlines()
+    finding = in_records([parsed(line) for line in lines[:_MOST_LINES]], renamed)
+    return finding._replace(offset=source.start) if finding else None
 
 
 def one_value(source: Source, contract: CompiledContract | None = None) -> Finding | None:
@@ -85,11 +102,7 @@ def _of_object(value: dict[str, object], contract: CompiledContract | None) -> t
 def _is_a_record(value: dict[str, object], contract: CompiledContract | None) -> bool:
     if contract is not None:
         return any(2 * len(form & value.keys()) >= len(form) for form in contract.forms)
-    try:
-        recognition.of_record(frozenset(value))
-    except NotRecognized:
-        return False
-    return True
+    return isinstance(recognition.of_record(frozenset(value)), Recognized)
 
 
 def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None) -> bool:
@@ -102,11 +115,7 @@ def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None
         key: frozenset(inside[0]) for key, inside in value.items()
         if isinstance(inside, list) and inside and isinstance(inside[0], dict)
     }  # fmt: skip
-    try:
-        recognition.of_outline(Outline(frozenset(value), items, None, "object"))
-    except NotRecognized:
-        return False
-    return True
+    return isinstance(recognition.of_outline(Outline(frozenset(value), items, None, "object")), Recognized)
 
 
 def explain_line(broken: Broken, raw: bytes) -> Broken:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from medcontract.contracts.recognition import eligible, half_present
+from medcontract.contracts.recognition import Recognized, eligible, half_present
 from medcontract.contracts.registry import CompiledContract, compiled
-from medcontract.hints.csv_formats import read_start
-from medcontract.problems import Finding, is_plain
+from medcontract.errors import NotRecognized
+from medcontract.problems import Finding, Ref, is_plain
+from medcontract.reading import parquet
+from medcontract.reading.cells import FrameSource
 from medcontract.reading.source import Source
 
 _MOST_COLUMNS = 20
 _MOST_ROWS = 50
 _FEWEST_NAMES = 2
-_DELIMITERS = (";", "\t", "|")
 
 Rows = list[list[str]]
 
@@ -50,11 +50,15 @@ class _Table(NamedTuple):
         return [row[number].strip() for row in self.rows if number < len(row)]
 
 
-def matches_exactly(header: Sequence[str], contract: CompiledContract) -> bool:
-    """Whether the contract knows all columns, and none is missing."""
-    names = frozenset(header)
-    required = any(form <= names for form in contract.column_forms)
-    return required and names <= {column.name for column in contract.columns}
+def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
+    """Say how a DataFrame or a Parquet file that matches no contract exactly is arranged, if that is clear."""
+    renamed = found.renames if isinstance(found, Recognized) else ()
+    if isinstance(source, FrameSource):
+        finding = other_arrangement(source.columns, lambda: first_rows(source.rows()), IN_TABLE, renamed)
+    else:
+        columns = parquet.columns(source)
+        finding = other_arrangement(columns, lambda: first_rows(parquet.rows(source)), IN_TABLE, renamed)
+    return finding and finding._replace(ref=Ref(-1, 0, None, (), 0))
 
 
 def records_match_exactly(keys: Iterable[str], contract: CompiledContract) -> bool:
@@ -70,9 +74,6 @@ def other_arrangement(
 
     `rows`: the first rows. `renamed`: columns that count as those of the recognized contract under another name.
     """
-    if len(header) == 1 and not wording.is_text and (delimiter := _delimiter_in(header[0])):
-        return Finding("MC005", f"all columns are in one, separated by {delimiter!r}",
-                       f"read the original table with this delimiter (in pandas: sep={delimiter!r})")  # fmt: skip
     contracts = [contract for contract in compiled().values() if contract.columns and not contract.open]
     known = {column.name for contract in compiled().values() for column in contract.columns}
     unknown = [name for name in header[:_MOST_COLUMNS] if name not in known]
@@ -82,15 +83,6 @@ def other_arrangement(
     if found:
         return found
     return next((doubt for contract in contracts for doubt in _other_names(contract, table, unnamed)), None)
-
-
-def _delimiter_in(name: str) -> str | None:
-    """The delimiter of the columns of a contract in the name of one column."""
-    for delimiter in _DELIMITERS:
-        names = frozenset(name.split(delimiter))
-        if any(len(names & form) >= _FEWEST_NAMES for each in compiled().values() for form in each.column_forms):
-            return delimiter
-    return None
 
 
 def first_rows(rows: Iterable[Sequence[Any] | None]) -> Rows:
@@ -111,14 +103,6 @@ def in_records(records: Sequence[Any], renamed: Collection[str] = ()) -> Finding
     return other_arrangement(
         header, lambda: first_rows([record.get(name) for name in header] for record in found), IN_RECORDS, renamed
     )
-
-
-def csv_rows(source: Source) -> Rows:
-    """The first rows of a CSV."""
-    try:
-        return list(csv.reader(read_start(source).lines))[1:]
-    except csv.Error:  # a very long cell
-        return []
 
 
 def _arrangements(contract: CompiledContract, table: _Table, unknown: Sequence[str]) -> Iterator[Finding]:

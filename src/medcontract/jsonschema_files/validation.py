@@ -22,9 +22,10 @@ from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of
 from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.record_errors import Rest, counted_only, fault_finding
-from medcontract.validation.records import Progress, broken_finding
+from medcontract.validation.reader import broken_finding
+from medcontract.validation.records import Progress
 from medcontract.validation.report import make_report
+from medcontract.validation.slow_path import Rest, counted_only, fault_finding
 
 
 def validate_with_schema(
@@ -71,7 +72,7 @@ def _validate_lines(
     source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None
 ) -> int:
     count = 0
-    for raw, offset, _ in jsonl.records(source, lambda raw: None):
+    for raw, offset, *_ in jsonl.records(source, lambda raw: None):
         ref = Ref(offset, len(raw), count)
         if raw:
             _validate_text(raw, ref, schema, collector)

@@ -15,10 +15,10 @@ from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, Unreadable, file_state, open_file
-from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import validator_for
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules
+from medcontract.validation.tables import TableReader
 
 _BUFFER = 1 << 18
 _ENDS_EARLY = ("MC030", "MC020")
@@ -122,13 +122,14 @@ def _source(chunk: Chunk) -> Source:
 def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
     source = _source(chunk)
     validator = validator_for(source, registry.find(chunk.contract), chunk.collector.like(), None, sink)
-    validator.in_chunk = True
-    if isinstance(validator, TableValidator):
+    reader = validator.reader
+    reader.in_chunk = True
+    if isinstance(reader, TableReader):
         if isinstance(source, Slice):
             source.counts_breaks = True
-        validator.at_the_end = chunk.last
-        validator.begin()
-        validator.collector = validator.collector.like()  # problems of the header are reported once
+        reader.may_end_with_total = chunk.last
+        reader.begin()
+        reader.collector = reader.collector.like()  # problems of the header are reported once
     accumulators = begin_list_rules(validator.contract, sink)
     for accumulator in accumulators:
         if isinstance(accumulator, UniqueIndex) and chunk.stable:
@@ -136,14 +137,14 @@ def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
     validator.stream(accumulators)
     if chunk.span.groups and validator.broken:
         raise validator.source.changed()  # or damaged: then no row of the file counts
-    file = getattr(validator, "file", None)
+    file = getattr(reader, "file", None)
     file = file if isinstance(file, JsonFile) else None
-    is_table = isinstance(validator, TableValidator)
+    is_table = isinstance(reader, TableReader)
     return Outcome(
         records=validator.records or 0, complete=_is_complete(validator, file, chunk), broken=validator.broken,
         collector=validator.collector, accumulators=accumulators, landmarks=validator.landmarks,
         sink=sink.export() if sink else None,
-        lacking=tuple(validator.lacking) if isinstance(validator, TableValidator) else (),
+        lacking=tuple(reader.lacking) if isinstance(reader, TableReader) else (),
         header=file.header if file else [], list_at=file.list_at if file else None,
         outer=file.outer if file else None, start=file.start if file else 0,
         breaks=validator.source.count_breaks() if is_table and isinstance(validator.source, Slice) else 0,
@@ -155,7 +156,8 @@ def _is_complete(validator: RecordsValidator, file: JsonFile | None, chunk: Chun
     """Whether the chunk ends where a record ends."""
     if chunk.last or chunk.span.groups:
         return True
-    if isinstance(validator, TableValidator) and validator.bad_row.code in _ENDS_EARLY:
+    last = validator.last
+    if isinstance(validator.reader, TableReader) and last and last.finding and last.finding.code in _ENDS_EARLY:
         return False
     if file is None:
         return not validator.broken

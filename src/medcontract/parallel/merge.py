@@ -23,15 +23,15 @@ from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import Span, spans
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.json_stream import JsonFile
-from medcontract.reading.located_records import TooLarge
+from medcontract.reading.located_records import TooLarge, one_by_one
 from medcontract.reading.positions import line_breaks
 from medcontract.reading.source import Unreadable
-from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import container_for, validator_for
-from medcontract.validation.json_file import JsonValidator
+from medcontract.validation.json_objects import JsonReader
 from medcontract.validation.parts import Part, report_read
 from medcontract.validation.problem_collector import MOST_KINDS
 from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules, settle_parts
+from medcontract.validation.tables import TableReader
 
 _FIRST = 64
 
@@ -93,8 +93,8 @@ class _File:
 
     def complete(self, validator: RecordsValidator) -> None:
         """Tell the validator of the whole file what was read."""
-        if isinstance(validator, JsonValidator):
-            validator.file = self._json_file()
+        if isinstance(validator.reader, JsonReader):
+            validator.reader.file = self._json_file()
         validator.base = self.base
         validator.landmarks = self.landmarks
         validator.broken = any(piece.outcome.broken for piece in self.pieces)
@@ -177,8 +177,8 @@ def _first_records(validator: RecordsValidator) -> list[Any]:
     """Some valid records at the start of a file; none if it starts with something else."""
     found: list[Any] = []
     with suppress(Broken, TooLarge, Unreadable):
-        for raw, _, value in islice(validator.blocks(), _FIRST):
-            found += ([value] if isinstance(raw, bytes) else value) if value else []
+        for item in islice(validator.reader.records(validator.decoders), _FIRST):
+            found += [record.value for record in one_by_one(item) if record.value]
             if len(found) >= _FIRST:
                 break
     return found
@@ -232,10 +232,7 @@ def _chunks(part: Part, found: Sequence[Span], pool: Pool) -> list[Chunk]:
 def _begin(part: Part) -> RecordsValidator | None:
     """A validator, with its own collector, that has checked what precedes the records. None if they are not read."""
     validator = validator_for(part.source, part.contract, deepcopy(part.collector))
-    try:
-        return validator if validator.begin() else None
-    except Unreadable:
-        return None
+    return validator if validator.begin() else None
 
 
 def _run(
@@ -325,8 +322,8 @@ def _report(
         file.part.validator, file.part.collector = validator, validator.collector
         for piece in file.pieces:
             validator.collector.absorb(piece.outcome.collector, piece.move_finding)
-            if isinstance(validator, TableValidator):
-                validator.also_lacks(piece.outcome.lacking)
+            if isinstance(validator.reader, TableReader):
+                validator.reader.also_lacks(piece.outcome.lacking)
         validator.collector.new_series()
         validator.finish()
     settle_parts(validators, accumulators)

@@ -10,28 +10,25 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
 from medcontract.reading.diagnosis import TOTAL_HINT, index_hint, is_total
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
-from medcontract.reading.located_records import Decode, DecodeLines, Lines, too_large
+from medcontract.reading.located_records import (
+    Decode,
+    DecodeLines,
+    Lines,
+    Located,
+    LocatedRecord,
+    RecordBlock,
+    one_by_one,
+    too_large,
+)
 from medcontract.reading.positions import line_breaks
-from medcontract.reading.row_layout import BOOLEANS, NOT_FINITE, Layout, Row, too_wide
+from medcontract.reading.row_layout import BOOLEANS, NOT_FINITE, Layout, too_wide
 from medcontract.reading.source import Source
 from medcontract.types import Column
-
-
-class RowBlock(NamedTuple):
-    """Consecutive valid rows, one per line."""
-
-    raws: Lines
-    """The rows as in the file."""
-    offset: int
-    line: int
-    values: list[Any]
-
 
 _CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
 _ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
@@ -126,63 +123,60 @@ class CsvFile:
             return
         self.broken = empty_file(self._source.start)
 
-    def rows(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row]:
-        """The rows as JSON records, without unknown columns unless the record allows them."""
-        layout = Layout(columns, self.header, open_record)
-        for raw, offset, line, closed in self._rows:
-            row = self._row(layout, raw, offset, line, closed, decode)
-            if row:
-                yield row
+    def rows(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[LocatedRecord]:
+        """Yield the rows as JSON records. Unknown columns are left out unless the record allows them."""
+        items = self.rows_in_blocks(columns, open_record, decode, lambda text: None)
+        return (record for item in items for record in one_by_one(item))
 
     def rows_in_blocks(
         self, columns: Sequence[Column], open_record: bool, decode: Decode, decode_lines: DecodeLines
-    ) -> Iterator[Row | RowBlock]:
-        """Like `rows`, but many at a time where possible."""
+    ) -> Iterator[Located]:
+        """Yield rows like `rows`, many at a time where `decode_lines` can decode them."""
         layout = Layout(columns, self.header, open_record)
         self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:
             if raw is None or not _has_many_lines(raw) or not (raw.endswith(b"\n") and _is_plain(raw)):
-                if row := self._row(layout, raw, offset, line, closed, decode):
-                    yield row
+                yield from self._row(layout, raw, offset, line, closed, decode)
                 continue
             text = layout.json_lines(raw.replace(b"\r\n", b"\n"))
             values = decode_lines(text) if text else None
             if values:
-                yield RowBlock(Lines(raw, len(values)), offset, line, values)
+                yield RecordBlock(Lines(raw, len(values)), offset, values, line)
             else:
                 yield from self._plain_rows(layout, raw, text, offset, line, decode)
 
     def _plain_rows(
         self, layout: Layout, rows: bytes, text: bytes | None, offset: int, line: int, decode: Decode
-    ) -> Iterator[Row]:
-        """Rows of a block that are not all valid. `text`: the block as JSON, in which some lines may be wrong."""
+    ) -> Iterator[LocatedRecord]:
+        """Yield rows of a block that are not all valid. `text`: the block as JSON, in which some lines may be wrong."""
         raws = rows.splitlines(keepends=True)
         for raw, record in zip(raws, text.splitlines() if text else [b""] * len(raws), strict=True):
             value = decode(record) if record and not raw.isspace() else None
             if value is not None:
-                yield Row(record, offset, len(raw), line, None, value)
-            elif row := self._row(layout, raw, offset, line, True, decode):
-                yield row
+                yield LocatedRecord(record, offset, value, line)
+            else:
+                yield from self._row(layout, raw, offset, line, True, decode)
             offset += len(raw)
             line += 1
 
     def _row(
         self, layout: Layout, raw: bytes | None, offset: int, line: int, closed: bool, decode: Decode
-    ) -> Row | None:
-        """One row; None for a blank one."""
+    ) -> Iterator[LocatedRecord]:
+        """Yield the record of one row; none for a blank one."""
+        cells: list[str | None] | Finding
         if raw is None:
-            return Row(b"", offset, 0, line, _large_row(self._source.limits.record, None))
-        if not raw.strip(b" \t\r\n"):
-            return None
-        if not closed:
-            return Row(b"", offset, len(raw), line, _never_closed(None))
-        cells = _cells(raw, None)
+            cells = _large_row(self._source.limits.record, None)
+        elif not raw.strip(b" \t\r\n"):
+            return
+        else:
+            cells = _cells(raw, None) if closed else _never_closed(None)
+        if not isinstance(cells, Finding) and len(cells) != len(self.header):
+            cells = _ragged(cells, self.header)
         if isinstance(cells, Finding):
-            return Row(b"", offset, len(raw), line, cells)
-        if len(cells) != len(self.header):
-            return Row(b"", offset, len(raw), line, _ragged(cells, self.header))
-        record = layout.record(cells, _json_cell)
-        return Row(record, offset, len(raw), line, None, decode(record))
+            yield LocatedRecord(b"", offset, None, line, cells)
+        else:
+            record = layout.record(cells, _json_cell)
+            yield LocatedRecord(record, offset, decode(record), line)
 
 
 def _has_many_lines(text: bytes) -> bool:

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Ref, empty_file
 from medcontract.reading.diagnosis import MOST_BYTES, before_json
-from medcontract.reading.json_scanner import Broken, Scanner, after_end, read_string, scan, skip_space
+from medcontract.reading.json_scanner import Broken, Scanner, after_end, read_string, scan
 from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
-from medcontract.reading.located_records import Cut, Decode, TooLarge
+from medcontract.reading.located_records import Decode, LocatedRecord, TooLarge
 from medcontract.reading.source import Source
 from medcontract.types import Outline
 
@@ -32,9 +32,15 @@ class Member(NamedTuple):
     key_offset: int
     raw: bytes
     offset: int
+    raw_key: bytes = b""
+    """The key as in the file, with its quotes."""
 
+
+Decided = TypeVar("Decided")
 
 _decode = msgspec.json.Decoder().decode
+_decode_key = msgspec.json.Decoder(str).decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _pass = msgspec.json.Decoder(msgspec.Raw).decode
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
@@ -57,6 +63,7 @@ _TOKEN = lazy_pattern(_VALUES + rb'++|["{}\[\]]', re.DOTALL)
 """Complete values, or a bracket or quote that opens or closes something larger."""
 _PLAIN_ITEM = re.compile(rb"([0-9A-Za-z.+-]++),(?=[0-9A-Za-z.+-])")
 """A number or a word in a list, with another one right after its comma."""
+_SPACE = re.compile(rb"[ \t\n\r]*+")
 _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
 
 
@@ -93,7 +100,7 @@ class Window:
     def space(self) -> bytes:
         """Skip whitespace; returns the next byte, empty at the end of the file."""
         while True:
-            self.at = skip_space(self.data, self.at)
+            self.at = _SPACE.match(self.data, self.at).end()  # type: ignore[union-attr]  # the pattern matches anything
             if self.at < len(self.data):
                 return self.data[self.at : self.at + 1]
             if not self.fill():
@@ -110,12 +117,16 @@ class Window:
         broken.offset += self.base + at
         return broken
 
-    def string(self) -> tuple[str, int]:
-        """The key at the current position, and its offset in the file."""
+    def string(self) -> tuple[str, int, bytes]:
+        """Return the key at the current position, its offset in the file, and its bytes."""
         offset = self.base + self.at
         raw = self.cut()
         try:
-            return read_string(raw, 0)[0], offset
+            return _decode_key(raw), offset, raw
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        try:
+            return read_string(raw, 0)[0], offset, raw
         except Broken as broken:
             broken.offset += offset
             raise
@@ -253,7 +264,7 @@ class JsonFile:
         self.outer: Member | None = None
         """The complete text, if it is not an object."""
 
-    def records(self) -> Iterator[Cut]:
+    def records(self) -> Iterator[LocatedRecord]:
         """The records in file order. Raises `Broken` or `TooLarge`, with offsets in the file."""
         window = Window(self._source)
         try:
@@ -268,6 +279,10 @@ class JsonFile:
         finally:
             window.close()
 
+    def header_text(self) -> bytes:
+        """Return the text of the file with an empty list of records."""
+        return b"{" + b",".join(member.raw_key + b":" + member.raw for member in self.header) + b"}"
+
     def _whole(self, window: Window, first: bytes) -> Member:
         if not first:
             empty = empty_file(self._source.start)
@@ -276,8 +291,8 @@ class JsonFile:
             raise window.broken(_no_value)
         offset = window.base + window.at
         if first == b"[":
-            for raw, at, _ in self._items(window, lambda raw: None):
-                check_syntax(raw, at)
+            for record in self._items(window, lambda raw: None):
+                check_syntax(record.raw, record.offset)
             return Member("", offset, b"[]", offset)
         start = window.data[window.at : window.at + MOST_BYTES]
         raw = window.cut()
@@ -287,7 +302,7 @@ class JsonFile:
             raise _at_the_start(broken, start) from None
         return Member("", offset, raw, offset)
 
-    def _members(self, window: Window) -> Iterator[Cut]:
+    def _members(self, window: Window) -> Iterator[LocatedRecord]:
         window.at += 1
         window.levels = 1
         after_comma = False
@@ -297,7 +312,7 @@ class JsonFile:
                 break
             if char != b'"':
                 raise window.broken(_trailing if after_comma and char in (b"}", b"]") else _no_key)
-            key, key_offset = window.string()
+            key, key_offset, raw_key = window.string()
             if len(self.header) > MAX_MEMBERS:
                 raise TooLarge(key_offset)
             if window.space() != b":":
@@ -308,13 +323,13 @@ class JsonFile:
             if key == self._list_key and char == b"[" and self.list_at is None:
                 self.list_at = offset
                 yield from self._items(window, self._decode)
-                self.header.append(Member(key, key_offset, b"[]", offset))
+                self.header.append(Member(key, key_offset, b"[]", offset, raw_key))
             else:
                 if char in (b"", b"}", b"]", b",", b":"):
                     raise window.broken(_no_value)
                 raw = window.cut()
                 check_syntax(raw, offset)
-                self.header.append(Member(key, key_offset, raw, offset))
+                self.header.append(Member(key, key_offset, raw, offset, raw_key))
             char = window.space()
             after_comma = char == b","
             if char == b"}":
@@ -324,7 +339,7 @@ class JsonFile:
             window.at += 1
         window.at += 1
 
-    def _items(self, window: Window, decode: Decode) -> Iterator[Cut]:
+    def _items(self, window: Window, decode: Decode) -> Iterator[LocatedRecord]:
         window.at += 1
         window.levels += 1
         if window.space() == b"]":
@@ -333,17 +348,17 @@ class JsonFile:
             return
         while True:
             while raw := window.plain_item():
-                yield raw, window.base + window.at, decode(raw)
+                yield LocatedRecord(raw, window.base + window.at, decode(raw))
                 window.at += len(raw) + 1
             char = window.space()
             offset = window.base + window.at
             while char == b"{" and (guessed := window.guess(decode)):
-                yield guessed[0], offset, guessed[1]
+                yield LocatedRecord(guessed[0], offset, guessed[1])
                 offset = window.base + window.at
             if char in (b"", b"}", b"]", b",", b":"):
                 raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
             raw = window.cut()
-            yield raw, offset, decode(raw)
+            yield LocatedRecord(raw, offset, decode(raw))
             window.learn(len(raw))
             char = window.space()
             if char == b"]":
@@ -380,34 +395,34 @@ def is_json(source: Source) -> bool:
         return False
 
 
-def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
-    """Read only keys, until `enough` returns true or the file ends. Syntax errors end it silently."""
+def outline(source: Source, decide: Callable[[Outline], Decided | None]) -> tuple[Outline, Decided | None]:
+    """Read only keys, until `decide` returns something or the file ends. Syntax errors end it silently."""
     keys: set[str] = set()
     items: dict[str, frozenset[str]] = {}
     places: dict[str, Ref] = {}
     schema: str | None = None
-    seen = 0
     complete = False
     window = Window(source)
     try:
         first = window.space()
         if first == b"[":
-            return Outline(frozenset(), {"": _first_keys(window, "", places)}, None, "list", places)
+            return Outline(frozenset(), {"": _first_keys(window, "", places)}, None, "list", places), None
         if first != b"{":
-            return Outline(frozenset(), {}, None, "other")
+            return Outline(frozenset(), {}, None, "other"), None
         window.at += 1
-        while window.space() == b'"':
-            key, _ = window.string()
+        for _ in range(MAX_MEMBERS):
+            if window.space() != b'"':
+                break
+            key, _, _ = window.string()
             keys.add(key)
-            seen += 1
-            if window.space() != b":" or seen > MAX_MEMBERS:
+            if window.space() != b":":
                 break
             window.at += 1
             if window.space() == b"[":
                 early = Outline(frozenset(keys), items, schema, "object", places)
                 items[key] = _first_keys(window, key, places)
-                if enough(early):
-                    return early
+                if (decided := decide(early)) is not None:
+                    return early, decided
                 _skip_items(window)
             else:
                 raw = window.cut()
@@ -421,18 +436,21 @@ def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
         pass
     finally:
         window.close()
-    return Outline(frozenset(keys), items, schema, "object", places, complete)
+    return Outline(frozenset(keys), items, schema, "object", places, complete), None
 
 
 def _first_keys(window: Window, list_key: str, places: dict[str, Ref]) -> frozenset[str]:
-    """The keys of the first item of the list that opens here; the window stays after that item."""
+    """Return the keys of the first item of the list that opens here; the window stays after that item."""
     window.at += 1
     if window.space() != b"{":
         return frozenset()
     offset = window.base + window.at
     raw = window.cut()
     places[list_key] = Ref(offset, len(raw), 0, (list_key, 0) if list_key else (0,))
-    value = scan(raw).value
+    try:
+        return frozenset(_decode_object(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = scan(raw).value
     return frozenset(value) if isinstance(value, dict) else frozenset()
 
 

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from medcontract.reading.limits import LINES_BLOCK
-from medcontract.reading.located_records import Block, Cut, Decode, DecodeLines, Lines
+from medcontract.reading.located_records import (
+    Decode,
+    DecodeLines,
+    Lines,
+    Located,
+    LocatedRecord,
+    RecordBlock,
+    too_large,
+)
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
@@ -21,39 +29,38 @@ _MOST_MISSES = 3
 """Failed attempts in a row to decode many lines at once, after which lines are decoded one by one."""
 
 
-def records(source: Source, decode: Decode) -> Iterator[Cut]:
-    """Every non-blank line, without its line ending. `raw` is empty for a line beyond the size limit."""
+def records(source: Source, decode: Decode) -> Iterator[LocatedRecord]:
+    """Yield every non-blank line, without its line ending."""
     for text, offset in texts(source):
         if text is None:
-            yield b"", offset, None
+            yield _too_long(source.limits.record, offset)
         else:
-            yield from _cuts(text, offset, decode)
+            yield from _each(text, offset, decode)
 
 
-def records_in_blocks(source: Source, decode: Decode, decode_lines: DecodeLines) -> Iterator[Cut | Block]:
-    """Like `records`, but many at a time where possible."""
-    return in_blocks(texts(source), decode, decode_lines)
-
-
-def in_blocks(
-    texts: Iterable[tuple[bytes | None, int]], decode: Decode, decode_lines: DecodeLines
-) -> Iterator[Cut | Block]:
-    """The records of texts that consist of complete lines, with their offsets."""
+def records_in_blocks(
+    texts: Iterable[tuple[bytes | None, int]], limit: int, decode: Decode, decode_lines: DecodeLines
+) -> Iterator[Located]:
+    """Yield the records of texts that consist of complete lines, with their offsets; many at a time where possible."""
     misses = 0
     for text, offset in texts:
         if text is None:
-            yield b"", offset, None
+            yield _too_long(limit, offset)
             continue
         values = decode_lines(text) if misses < _MOST_MISSES else None
         if values:
             misses = 0
-            yield Lines(text, len(values)), offset, values
+            yield RecordBlock(Lines(text, len(values)), offset, values)
         else:
             misses += 1
-            yield from _lines_or_cuts(text, offset, decode)
+            yield from _between_doubts(text, offset, decode)
 
 
-def _lines_or_cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut | Block]:
+def _too_long(limit: int, offset: int) -> LocatedRecord:
+    return LocatedRecord(b"", offset, None, finding=too_large(limit, None))
+
+
+def _between_doubts(text: bytes, offset: int, decode: Decode) -> Iterator[Located]:
     """The lines of a text that cannot be decoded at once: those between two that the decoder leaves are a block."""
     lines = text.splitlines(keepends=True)
     values = list(map(decode, lines))
@@ -61,23 +68,23 @@ def _lines_or_cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut | B
     for end in [*(place for place, value in enumerate(values) if value is None), len(lines)]:
         if start < end:
             block = b"".join(lines[start:end])
-            yield Lines(block, end - start), offset, values[start:end]
+            yield RecordBlock(Lines(block, end - start), offset, values[start:end])
             offset += len(block)
         for line in lines[end : end + 1]:
-            yield from _cuts(line, offset, lambda line: None)
+            yield from _each(line, offset, lambda line: None)
             offset += len(line)
         start = end + 1
 
 
-def _cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:
+def _each(text: bytes, offset: int, decode: Decode) -> Iterator[LocatedRecord]:
     for line in text.splitlines(keepends=True):
         value = decode(line)
         if value is not None:
-            yield line, offset, value
+            yield LocatedRecord(line, offset, value)
         else:
             bare = line.rstrip(b"\r\n")
             if bare.strip(b" \t"):
-                yield bare, offset, None
+                yield LocatedRecord(bare, offset, None)
         offset += len(line)
 
 

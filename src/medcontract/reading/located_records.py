@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from medcontract.problems import Finding, Ref
 from medcontract.reading.streams import size_text
@@ -15,8 +15,18 @@ Decode = Callable[[bytes], Any]
 DecodeLines = Callable[[bytes], list[Any] | None]
 """Decodes records, one per line, to valid values, or to None if any of them may be invalid."""
 
-Cut = tuple[bytes, int, Any]
-"""One record of the file: its bytes, its offset, and the result of `Decode`."""
+
+class LocatedRecord(NamedTuple):
+    """One record of a file."""
+
+    raw: bytes
+    """Its JSON; of a table, that of its row. Empty if `finding` says why there is none."""
+    offset: int
+    value: Any
+    """The result of `Decode`."""
+    line: int | None = None
+    """The line where it starts, in tables; 0 in tables without lines."""
+    finding: Finding | None = None
 
 
 class Lines:
@@ -48,8 +58,34 @@ class Lines:
         return first + self._text.rfind(b"\n", 0, -1) + 1
 
 
-Block = tuple[Lines, int, list[Any]]
-"""Consecutive decoded records: their bytes, the offset of the first one, their values."""
+class RecordBlock(NamedTuple):
+    """Consecutive valid records, one per line."""
+
+    lines: Lines
+    """Their bytes; of a table, as in the file."""
+    offset: int
+    values: list[Any]
+    line: int | None = None
+    """The line of the first one, as in `LocatedRecord`."""
+
+    def records(self) -> Iterator[LocatedRecord]:
+        """Yield each record."""
+        places = zip(self.lines, self.lines.offsets(self.offset), self.values)  # noqa: B905  # there is one more offset
+        for number, (raw, offset, value) in enumerate(places):
+            yield LocatedRecord(raw, offset, value, self.line + number if self.line else self.line)
+
+    def last(self) -> LocatedRecord:
+        """Return the last record, without its bytes."""
+        line = self.line + len(self.values) - 1 if self.line else self.line
+        return LocatedRecord(b"", self.lines.last_offset(self.offset), self.values[-1], line)
+
+
+Located = LocatedRecord | RecordBlock
+
+
+def one_by_one(item: Located) -> Iterable[LocatedRecord]:
+    """Return the records of an item."""
+    return item.records() if isinstance(item, RecordBlock) else (item,)
 
 
 class TooLarge(Exception):

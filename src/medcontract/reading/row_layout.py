@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
-from typing import Any, NamedTuple
+from typing import Any
 
 from medcontract.problems import Finding
 from medcontract.reading.limits import MAX_MEMBERS
@@ -17,18 +17,6 @@ BOOLEANS = {"true": "true", "false": "false", "1": "true", "0": "false"}
 _EMPTY_CELLS = (b",,", b",\n", b"\n,")
 _OUTER_SPACES = (b" ,", b", ", b" \n", b"\n ")
 _count_commas = methodcaller("count", b",")
-
-
-class Row(NamedTuple):
-    """One row: a record, or what is wrong with it."""
-
-    raw: bytes
-    offset: int
-    length: int
-    line: int
-    finding: Finding | None
-    value: Any = None
-    """The result of `Decode` for the record."""
 
 
 class Layout:

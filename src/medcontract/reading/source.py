@@ -78,6 +78,10 @@ class Source:
         """The number of bytes that it may decompress to, if its size does not determine that."""
         self._refused = refused
         """Why it must not be opened."""
+        self._users = 0
+        """How many `kept_open` blocks are being run."""
+        self._idle: io.RawIOBase | None = None
+        """The local file, if it is kept open and nothing reads it at the moment."""
 
     def prepare(self) -> None:
         """Check the first bytes. Raises `Unreadable` if it is not a text file."""
@@ -247,6 +251,10 @@ class Source:
 
     def _raw(self, start: int = 0, end: int | None = None) -> io.RawIOBase:
         """The bytes of the file; of one at an address, only those between two offsets are needed. Raises `OSError`."""
+        if self._idle is not None:
+            idle, self._idle = self._idle, None
+            idle.seek(0)
+            return idle
         if not isinstance(self._path, Address):
             return open_file(self._path)
         from medcontract.reading.remote import changed, open_remote
@@ -255,6 +263,25 @@ class Source:
         if self._before and raw.info.state != self._before:
             raise changed()
         return raw
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Open a local file once for all that is read from it meanwhile, part by part."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if self._idle is not None and not self._users:
+                self._idle.close()
+                self._idle = None
+
+    def put_back(self, raw: io.RawIOBase) -> None:
+        """Close a file that was read, or keep it open for the next reader."""
+        if self._users and self._idle is None and isinstance(raw, io.FileIO):
+            self._idle = raw
+        else:
+            raw.close()
 
     def open(self) -> BinaryIO:
         """The text from its first byte."""
@@ -376,7 +403,7 @@ class Watched(SeekableStream):
             complete = self._at == self._hashed == self._source.size > 0
             if self._source.watched and complete and not self._raw.closed:  # garbage collection may close it first
                 self.readinto(bytearray(1))  # a reader of all bytes need not have reached the end of the file
-            self._raw.close()
+            self._source.put_back(self._raw)
         super().close()
 
 

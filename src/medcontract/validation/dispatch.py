@@ -1,37 +1,45 @@
-"""Determines the container and the contract of a file, and chooses its validator."""
+"""Checks one file: determines its container and its contract, and lets their reader and validator do the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING, CSV, FRAME, JSON, JSONL, Container, with_magic
 from medcontract.contracts import registry
-from medcontract.contracts.contract import RecordSink
+from medcontract.contracts.contract import RecordSink, Validated, mark_validated
 from medcontract.contracts.fast_decoder import quick_parse
-from medcontract.contracts.recognition import NO_RENAMES, Recognized
+from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
-from medcontract.contracts.schema_nodes import known_keys
-from medcontract.contracts.suggestions import renames_text
-from medcontract.errors import NotRecognized
-from medcontract.problems import Finding, is_plain, plural, shorten
+from medcontract.errors import (
+    CallError,
+    FileChanged,
+    InvalidData,
+    MedcontractError,
+    NotRecognized,
+    internal_error,
+    plugin_failure,
+    report_plugin_errors,
+)
+from medcontract.problems import Finding
 from medcontract.reading.limits import MAX_DEPTH
-from medcontract.reading.source import Source, Unreadable
+from medcontract.reading.source import Source, Unreadable, unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.reader import Recognition, RecordReader
 from medcontract.validation.records import Progress, RecordsValidator
 from medcontract.validation.report import make_report
 
 if TYPE_CHECKING:
     from medcontract.validation.referenced_files import ReferencedFiles
 
-
 GIVEN = "given"
 """How a contract is known that the caller specified."""
+_MOST_LOADED_PROBLEMS = 10_000
 
 
 class Identified(NamedTuple):
@@ -40,17 +48,44 @@ class Identified(NamedTuple):
     contract: CompiledContract
     how: str
     """In words, such as `recognized by its columns`."""
-    renames: Mapping[str, str] = NO_RENAMES
-    """Keys of the file that count as keys of the contract."""
+    recognized: Recognized | None = None
 
     @property
     def how_and_renames(self) -> str:
-        # A key of an object in the record is not another name of that object: it belongs into it.
-        renames = {name: to for name, to in self.renames.items() if name not in self._keys_of(to)}
-        return self.how + (f"; rename {renames_text(renames, 3)}" if renames else "")
+        if not self.recognized or not self.recognized.renames:
+            return self.how
+        from medcontract.hints.recognized import how_and_renames
 
-    def _keys_of(self, field: str) -> list[str]:
-        return known_keys(self.contract.record_schema, (field,)) if self.contract.list_key else []
+        return how_and_renames(self.recognized, self.contract)
+
+
+def guarded(check: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any) -> FileReport:
+    """Check one file. Unexpected errors become problems, so that the reports of other files are not lost."""
+    try:
+        return unchanged(check, source, contract_id, *settings)
+    except MedcontractError:
+        raise
+    except OSError as error:  # after it was opened, such as a disk error
+        return _only(unreadable(error).finding, source, contract_id, wrong_call=True)
+    except Exception as error:  # noqa: BLE001  # any bug
+        failure = plugin_failure(error)
+        if failure is not None:
+            raise failure from None
+        return _only(Finding("MC029", internal_error(error)), source, contract_id)
+
+
+def unchanged(check: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any) -> FileReport:
+    """Check one file. It is a problem of the file if it changes while it is read."""
+    try:
+        return check(source, contract_id, *settings)
+    except FileChanged as error:
+        return _only(Finding("MC003", str(error).removeprefix(f"{source.name}: ")), source, contract_id)
+
+
+def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call: bool = False) -> FileReport:
+    collector = ProblemCollector(1)
+    collector.add(finding)
+    return make_report(source, contract_id, None, collector, wrong_call)
 
 
 def validate_source(
@@ -61,80 +96,98 @@ def validate_source(
     referenced: ReferencedFiles | None = None,
     run: Callable[[RecordsValidator], RecordsValidator] | None = None,
 ) -> FileReport:
-    """Everything that is wrong with a file and the files it refers to. Never raises because of the file's content.
+    """Find all that is wrong with a file and the files it refers to. Never raises because of the file's content.
 
-    `run` checks the file with its validator, and returns the one that has the findings; by default, this process does.
+    `run` checks the file, and returns the validator that has the findings; by default, this process does.
     """
     identified = identify(source, contract_id, collector)
     if isinstance(identified, FileReport):
         return identified
     contract, how = identified.contract, identified.how_and_renames
-    validator = validator_for(source, contract, collector, progress)
-    if run:
-        validator = run(validator)
-    else:
-        validator.run()
-    field = referenced.field(contract.id) if referenced else None
-    if referenced is None or field is None:
-        return replace(validator.report(), _how=how)
-    from medcontract.validation.referenced_files import check_referenced_files
+    with source.kept_open():
+        validator = validator_for(source, contract, collector, progress)
+        if run:
+            validator = run(validator)
+        else:
+            validator.run()
+        field = referenced.field(contract.id) if referenced else None
+        if referenced is None or field is None:
+            return replace(validator.report(), _how=how)
+        from medcontract.validation.referenced_files import check_referenced_files
 
-    images = check_referenced_files(validator, field, referenced)
-    return replace(validator.report(), _how=how, _images=images)
+        images = check_referenced_files(validator, field, referenced)
+        return replace(validator.report(), _how=how, _images=images)
+
+
+@report_plugin_errors()
+def load_source(source: Source, contract: str | None) -> Validated[Any]:
+    """Return the validated value of a whole file. Raises `InvalidData` and `CallError`."""
+    source.watched = True
+    report = validate_source(source, contract, ProblemCollector(_MOST_LOADED_PROBLEMS))
+    if report.wrong_call:
+        problem = report.problems[0]
+        kind = NotRecognized if problem.code == "MC009" else CallError
+        raise kind(f"{report.path}: {problem.message}", problem.hint)
+    if not report.ok or report.contract is None:
+        raise InvalidData(report)
+    value = reader_for(source, registry.find(report.contract), ProblemCollector(0)).load()
+    source.sha256()  # the bytes that were read are those that were checked
+    return mark_validated(value, report.contract)
 
 
 def identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> Identified | FileReport:
-    """The contract of a file, or a report that says why it cannot be checked."""
-    try:
-        source.prepare()
-        return _identify(source, contract_id, collector)
-    except Unreadable as unreadable:
-        collector.add(unreadable.finding)
-        return make_report(source, contract_id, None, collector, wrong_call=unreadable.wrong_call)
+    """Return the contract of a file, or a report that says why it cannot be checked."""
+    with source.kept_open():
+        try:
+            source.prepare()
+            return _identify(source, contract_id, collector)
+        except Unreadable as unreadable:
+            collector.add(unreadable.finding)
+            return make_report(source, contract_id, None, collector, wrong_call=unreadable.wrong_call)
 
 
 def _identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> Identified | FileReport:
-    how, renames, recognized = GIVEN, NO_RENAMES, None
+    container, how = container_of(source), GIVEN
+    recognized: Recognized | None = None
     if contract_id is None:
-        container = container_of(source)
-        try:
-            recognized = _validator(container.collections).recognize(source)
-        except NotRecognized as doubt:
-            return _unrecognized(source, container, doubt, collector)
-        contract_id, how, renames = recognized.contract_id, recognized.how, recognized.renames
+        found = _recognize(source, container)
+        if not isinstance(found, Recognized):
+            return _unrecognized(source, container, found, collector)
+        recognized, contract_id, how = found, found.contract_id, found.how
     contract = registry.find(contract_id)
-    container = container_for(source, contract)
+    container = _container_for(source, container, contract)
     if container.name in contract.containers or (container is FRAME and contract.columns):
         if recognized and recognized.extra:
-            collector.add(_extra_keys(recognized))
-        return Identified(contract, how, renames)
+            from medcontract.hints.recognized import extra_keys
+
+            collector.add(extra_keys(recognized))
+        return Identified(contract, how, recognized)
     what = "; ".join(f".{name}" for name in contract.containers)
     collector.add(Finding("MC033", f"{contract_id} cannot be stored as .{container.name}", f"use one of: {what}"))
     return replace(make_report(source, contract_id, None, collector, wrong_call=True), _how=how)
 
 
-_MOST_NAMED = 8
+def _recognize(source: Source, container: Container) -> Recognition:
+    """Recognize the contract of a file. If the contract does not match exactly, say what the file probably is."""
+    found = _reader(container.collections).recognize(source)
+    if isinstance(found, Finding) or (isinstance(found, Recognized) and found.exact):
+        return found
+    from medcontract.hints import explain_file
+
+    return explain_file(source, container, found) or found
 
 
-def _extra_keys(recognized: Recognized) -> Finding:
-    """The warning about keys that the contract allows, but does not know: the file may be something else."""
-    what = "column" if recognized.by == "its columns" else "key"
-    plain = [name for name in recognized.extra if is_plain(name)]
-    hidden = [name for name in recognized.extra if not is_plain(name)]
-    shown, left = plain[:_MOST_NAMED], len(recognized.extra) - len(plain[:_MOST_NAMED])
-    names = f": {', '.join(shown)}" if shown else ""
-    more = f" and {left:,} more" if shown and left else ""
-    contract_id = recognized.contract_id
-    renames = {name: field for name, field in recognized.renames.items() if name in recognized.extra}
-    rename = f"rename {renames_text(renames)}, or " if renames else ""
-    return Finding(
-        "MC510",
-        f"{plural(len(recognized.extra), what)} not in {contract_id}{names}{more}",
-        f"{rename}check that the file is meant as {contract_id}; to accept it without this warning: {contract_id}=PATH",
-        severity="warning",
-        ref=recognized.ref,
-        value=shorten(", ".join(hidden)) if hidden else None,
-    )
+def _unrecognized(
+    source: Source, container: Container, found: Finding | NotRecognized, collector: ProblemCollector
+) -> FileReport:
+    """Report a file whose contract is not recognized, with its syntax errors, if it has any."""
+    findings = [found] if isinstance(found, Finding) else _reader(container.collections).syntax_errors(source)
+    for finding in findings:
+        collector.add(finding)
+    if collector.errors or isinstance(found, Finding):
+        return make_report(source, None, None, collector)
+    collector.add(Finding("MC009", *found.as_options))
+    return replace(make_report(source, None, None, collector, wrong_call=True), _candidates=found.candidates)
 
 
 def validator_for(
@@ -144,21 +197,27 @@ def validator_for(
     progress: Progress | None = None,
     sink: RecordSink | None = None,
 ) -> RecordsValidator:
-    """The validator of an identified file; call its `run`. Valid records go to `sink`, if given."""
+    """Return the validator of an identified file; call its `run`. Valid records go to `sink`, if given."""
+    return RecordsValidator(reader_for(source, contract, collector), progress, sink)
+
+
+def reader_for(source: Source, contract: CompiledContract, collector: ProblemCollector) -> RecordReader:
+    """Return the reader of an identified file."""
     container = container_for(source, contract)
-    validator = _validator(container.documents if contract.kind == "document" else container.collections)
-    return validator(source, contract, collector, progress, sink)
+    return _reader(container.documents if contract.kind == "document" else container.collections)(
+        source, contract, collector
+    )
 
 
-def _validator(name: str) -> type[RecordsValidator]:
-    """The validator that a container names; only now is its module imported."""
+def _reader(name: str) -> type[RecordReader]:
+    """Return the reader that a container names; only now is its module imported."""
     module, _, class_name = name.partition(":")
-    found: type[RecordsValidator] = getattr(import_module(f"medcontract.validation.{module}"), class_name)
+    found: type[RecordReader] = getattr(import_module(f"medcontract.validation.{module}"), class_name)
     return found
 
 
 def container_of(source: Source) -> Container:
-    """The container by file extension or, if that is unknown, by the content."""
+    """Determine the container by the file extension or, if that is unknown, by the content."""
     if known := source.container or with_magic(source.head) or BY_ENDING.get(source.ending):
         return known
     text = source.head[source.start :].lstrip()
@@ -170,26 +229,17 @@ def container_of(source: Source) -> Container:
 
 
 def container_for(source: Source, contract: CompiledContract) -> Container:
-    """Like `container_of`, for a text whose contract is known."""
-    container = container_of(source)
+    """Determine the container of a file whose contract is known."""
+    return _container_for(source, container_of(source), contract)
+
+
+def _container_for(source: Source, container: Container, contract: CompiledContract) -> Container:
     is_lines = container is JSON and source.ending not in BY_ENDING and _is_record(source, contract)
     return JSONL if is_lines else container
 
 
 def _is_record(source: Source, contract: CompiledContract) -> bool:
-    """Whether a text of unknown container starts with a complete record on one line, not with a header."""
+    """Check whether a text of unknown container starts with a complete record on one line, not with a header."""
     lines_there = source.head[source.start :].lstrip().splitlines()
     value = quick_parse(lines_there[0], MAX_DEPTH) if lines_there else None
     return isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
-
-
-def _unrecognized(
-    source: Source, container: Container, doubt: NotRecognized, collector: ProblemCollector
-) -> FileReport:
-    """The report of a file whose contract is not recognized: its syntax errors, if it has any."""
-    for finding in _validator(container.collections).syntax_errors(source):
-        collector.add(finding)
-    if collector.errors:
-        return make_report(source, None, None, collector)
-    collector.add(Finding("MC009", *doubt.as_options))
-    return replace(make_report(source, None, None, collector, wrong_call=True), _candidates=doubt.candidates)

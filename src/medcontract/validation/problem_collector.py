@@ -89,6 +89,10 @@ class ProblemCollector:
         self._series.append([])
 
     @property
+    def has_deferred(self) -> bool:
+        return any(self._series)
+
+    @property
     def deferred(self) -> list[Finding]:
         return [finding for series in self._series for finding in series]
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from medcontract.problems import Finding
-from medcontract.reading.json_scanner import Broken, scan
-from medcontract.reading.located_records import TooLarge
+from medcontract.reading.json_scanner import Broken
+from medcontract.reading.located_records import TooLarge, one_by_one
 from medcontract.reading.source import Unreadable
 from medcontract.results.validation import NamedFiles
-from medcontract.validation.record_errors import examine
 from medcontract.validation.records import RecordsValidator
 
 Check = Callable[[Iterator[tuple[int, str]], int], Iterator[Finding]]
@@ -48,15 +47,20 @@ def check_referenced_files(validator: RecordsValidator, field: str, referenced: 
     validator.collector.new_series()
     for finding in referenced.check(counted(), validator.records):
         bad += 1
-        validator.collector.defer(validator.named(finding))
-    validator.second_pass()
+        validator.collector.defer(validator.reader.named(finding))
+    if bad:
+        from medcontract.validation.second_pass import second_pass
+
+        second_pass(validator)
     return NamedFiles(checked, bad)
 
 
 def _names(validator: RecordsValidator, field: str) -> Iterator[tuple[int, str]]:
+    items = validator.reader.records(validator.decoders)
     try:
-        for number, (raw, _, value) in enumerate(validator.cuts()):
-            name = _name_in_doubt(validator, raw, field) if value is None else getattr(value, field)
+        for number, record in enumerate(record for item in items for record in one_by_one(item)):
+            in_doubt = record.value is None
+            name = _name_in_doubt(validator, record.raw, field) if in_doubt else getattr(record.value, field)
             if name is not None:
                 yield number, name
     except (Broken, TooLarge, Unreadable):
@@ -64,14 +68,13 @@ def _names(validator: RecordsValidator, field: str) -> Iterator[tuple[int, str]]
 
 
 def _name_in_doubt(validator: RecordsValidator, raw: bytes, field: str) -> str | None:
-    """The file name in a record that may be invalid. None if the name itself is, which was already reported."""
-    if not raw:
-        return None
+    """Return the file name in a record that may be invalid. None if the name itself is, which was already reported."""
     try:
-        record = scan(raw, depth=validator.depth).value
-        findings = examine(raw, validator.adapter, validator.contract.record_schema, validator.depth).findings
+        examined = validator.examine(raw) if raw else None
     except Broken:
         return None
-    name = record.get(field) if isinstance(record, dict) else None
-    is_bad = any(finding.path[:1] == (field,) for finding in findings)
+    if examined is None or not isinstance(examined.parsed, dict):
+        return None
+    name = examined.parsed.get(field)
+    is_bad = any(finding.path[:1] == (field,) for finding in examined.findings)
     return name if isinstance(name, str) and not is_bad else None

@@ -15,7 +15,7 @@ from tests.support import property_settings
 import medcontract
 from medcontract.contracts import registry
 from medcontract.reading.csv_rows import CsvFile
-from medcontract.reading.row_layout import Row
+from medcontract.reading.located_records import LocatedRecord
 from medcontract.reading.source import Source
 from medcontract.scoring.canonical import record_lines, record_text
 
@@ -152,7 +152,7 @@ def rows_of(contract_id: str, text: str, in_blocks: bool) -> list[Any]:
         return [row.value and asdict(row.value) for row in table.rows(contract.columns, contract.open, one)]
     found: list[Any] = []
     for rows in table.rows_in_blocks(contract.columns, contract.open, one, contract.decode_lines):
-        found += [rows.value and asdict(rows.value)] if isinstance(rows, Row) else map(asdict, rows.values)
+        found += [rows.value and asdict(rows.value)] if isinstance(rows, LocatedRecord) else map(asdict, rows.values)
     return found
 
 
@@ -179,8 +179,8 @@ def test_plain_tables_are_read_in_blocks(contract_id: str, header: str, good: st
     contract = registry.find(contract_id)
     table = CsvFile(Source(f"{header}\n{good}\n{good}\n".encode(), "x.csv"))
     (block,) = table.rows_in_blocks(contract.columns, contract.open, contract.decode_record, contract.decode_lines)
-    assert not isinstance(block, Row)
-    assert len(block.values) == len(block.raws) == 2
+    assert not isinstance(block, LocatedRecord)
+    assert len(block.values) == len(block.lines) == 2
 
 
 def test_a_carriage_return_ends_the_line_of_a_failed_record() -> None:

@@ -16,10 +16,12 @@ from tests.support import property_settings
 import medcontract
 from medcontract.contracts.lesion_classes import CLASSES
 from medcontract.contracts.registry import find
+from medcontract.reading import cells
+from medcontract.reading.cells import cell_json, cells_json
 from medcontract.reading.row_layout import Layout
 from medcontract.types import Column
 from medcontract.validation import frames
-from medcontract.validation.frames import cell_json, cells_json
+from medcontract.validation.records import RecordsValidator
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -85,15 +87,15 @@ def test_lines_of_a_layout() -> None:
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the blocks that are decoded at once, unless 0 is added: then there are none."""
     sizes: list[int] = []
-    real = frames._CellsValidator._decoded
+    real = frames.CellsReader._decoded
 
-    def decoded(self: Any, columns: list[list[Any]]) -> list[Any] | None:
-        values = None if 0 in sizes else real(self, columns)
+    def decoded(self: Any, columns: list[list[Any]], decode_lines: Any) -> list[Any] | None:
+        values = None if 0 in sizes else real(self, columns, decode_lines)
         sizes.extend([len(values)] if values else [])
         return values
 
-    monkeypatch.setattr(frames._CellsValidator, "_decoded", decoded)
-    monkeypatch.setattr(frames, "_BATCH", 16)
+    monkeypatch.setattr(frames.CellsReader, "_decoded", decoded)
+    monkeypatch.setattr(cells, "_BATCH", 16)
     return sizes
 
 
@@ -147,13 +149,13 @@ def test_sizes_of_rows(tmp_path: Path, one_by_one: list[int]) -> None:
     assert medcontract.validate(path, "lesions/predictions")
     assert not medcontract.validate_files([path], contract="lesions/predictions", max_record=50)
     assert one_by_one
-    validator = frames.ParquetValidator(medcontract_source(path), find("lesions/predictions"), collector())
-    validator.run()
-    in_blocks = validator._size
-    one_by_one.append(0)
-    validator = frames.ParquetValidator(medcontract_source(path), find("lesions/predictions"), collector())
-    validator.run()
-    assert in_blocks == pytest.approx(validator._size, rel=0.5)
+    sizes = []
+    for _ in range(2):
+        reader = frames.ParquetReader(medcontract_source(path), find("lesions/predictions"), collector())
+        RecordsValidator(reader).run()
+        sizes.append(reader.size)
+        one_by_one.append(0)
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.5)
 
 
 def medcontract_source(path: Path) -> Any:

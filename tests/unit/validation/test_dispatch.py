@@ -19,13 +19,12 @@ import medcontract
 from medcontract import containers
 from medcontract.containers import BY_ENDING, CONTAINERS, Container
 from medcontract.contracts import registry
-from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import contract
 from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.source import Source
-from medcontract.validation.csv_file import CsvValidator
-from medcontract.validation.dispatch import _validator
-from medcontract.validation.records import RecordsValidator
+from medcontract.validation.dispatch import _reader
+from medcontract.validation.reader import Recognition, RecordReader
+from medcontract.validation.tables import CsvReader
 
 PACKAGE = ROOT / "src" / "medcontract"
 RECORDS = [lesion(1), lesion(2, label="MEL"), lesion(3, label="DF")]
@@ -82,12 +81,12 @@ def test_extensions() -> None:
 
 
 @each_container
-def test_validators(container: Container) -> None:
-    """Each container names validators that exist; that of collections can recognize a contract."""
+def test_readers(container: Container) -> None:
+    """Each container names readers that exist; that of collections can recognize a contract."""
     for name in filter(None, (container.collections, container.documents)):
-        assert issubclass(_validator(name), RecordsValidator)
-    recognize = _validator(container.collections).recognize.__func__  # type: ignore[attr-defined]  # a class method
-    assert recognize is not RecordsValidator.recognize.__func__  # type: ignore[attr-defined]
+        assert issubclass(_reader(name), RecordReader)
+    recognize = _reader(container.collections).recognize.__func__  # type: ignore[attr-defined]  # a class method
+    assert recognize is not RecordReader.recognize.__func__  # type: ignore[attr-defined]
 
 
 def test_containers_of_contracts() -> None:
@@ -131,14 +130,14 @@ def test_folders(container: Container, tmp_path: Path) -> None:
 # --- a new one ------------------------------------------------------------------------------------
 
 
-class _TabsValidator(CsvValidator):
+class _TabsReader(CsvReader):
     """Tabs instead of commas; cells contain neither."""
 
     def __init__(self, source: Source, *arguments: object) -> None:
         super().__init__(_with_commas(source), *arguments)  # type: ignore[arg-type]  # passed on
 
     @classmethod
-    def recognize(cls, source: Source) -> Recognized:
+    def recognize(cls, source: Source) -> Recognition:
         return super().recognize(_with_commas(source))
 
 
@@ -151,9 +150,9 @@ def _with_commas(source: Source) -> Source:
 
 def test_a_new_container_is_an_entry_and_a_class(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Validation, recognition, `load`, folders and contracts use it without another change."""
-    tabs = Container("toy", (".toy", ".tabs"), "tabs:TabsValidator", is_table=True)
+    tabs = Container("toy", (".toy", ".tabs"), "tabs:TabsReader", is_table=True)
     module = ModuleType("medcontract.validation.tabs")
-    module.TabsValidator = _TabsValidator  # type: ignore[attr-defined]
+    module.TabsReader = _TabsReader  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(containers, "CONTAINERS", (*CONTAINERS, tabs))
     for ending in tabs.endings:
@@ -174,9 +173,9 @@ def test_a_new_container_is_an_entry_and_a_class(monkeypatch: pytest.MonkeyPatch
 # --- quick to start -------------------------------------------------------------------------------
 
 _OWN = {
-    "json": {"reading.json_stream", "validation.json_file"},
-    "jsonl": {"reading.jsonl", "validation.jsonl_file"},
-    "csv": {"reading.csv_rows", "validation.csv_file"},
+    "json": {"reading.json_stream", "validation.json_objects"},
+    "jsonl": {"reading.jsonl", "validation.json_lines"},
+    "csv": {"reading.csv_rows", "validation.tables"},
     "parquet": {"reading.parquet", "reading.parquet_pages", "validation.frames"},
 }
 

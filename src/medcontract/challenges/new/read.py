@@ -11,17 +11,18 @@ import msgspec
 from medcontract.containers import CSV, JSON, PARQUET, Container
 from medcontract.problems import Finding, Ref, plural
 from medcontract.reading import jsonl, parquet
+from medcontract.reading.cells import cell_json
 from medcontract.reading.csv_rows import CsvFile, header_findings
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.located_records import TooLarge, too_large
 from medcontract.reading.source import Source, Unreadable
-from medcontract.validation.csv_file import broken_header, header_ref
 from medcontract.validation.dispatch import container_of
-from medcontract.validation.frames import cell_json, parquet_columns
-from medcontract.validation.jsonl_file import JsonLinesValidator
+from medcontract.validation.frames import parquet_columns
+from medcontract.validation.json_lines import JsonLinesReader
 from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.records import broken_finding
+from medcontract.validation.reader import broken_finding
+from medcontract.validation.tables import broken_header, header_ref
 
 LIST_KEY = "truth"
 _MOST_CELLS = 20_000_000
@@ -104,16 +105,16 @@ def _csv_records(source: Source, collector: ProblemCollector) -> Iterator[Record
         collector.add(finding)
     for row in table.rows((), True, _object):
         if row.finding is not None:
-            raise _Stop(row.finding._replace(ref=Ref(row.offset, row.length, None, (), row.line)))
+            raise _Stop(row.finding._replace(ref=Ref(row.offset, len(row.raw), None, (), row.line)))
         value = row.value if row.value is not None else _object(row.raw)
         if value is None:
-            raise _Stop(Finding("MC007", "invalid text", ref=Ref(row.offset, row.length, None, (), row.line)))
+            raise _Stop(Finding("MC007", "invalid text", ref=Ref(row.offset, len(row.raw), None, (), row.line)))
         yield {name: cell or None for name, cell in value.items()}
 
 
 def _json_records(source: Source) -> Iterator[Record]:
     file = JsonFile(source, LIST_KEY, _object)
-    for number, (raw, offset, value) in enumerate(file.records()):
+    for number, (raw, offset, value, *_) in enumerate(file.records()):
         yield _record(raw, offset, value, Ref(offset, len(raw), number, (LIST_KEY, number)))
     if file.outer is not None:
         what = "a list" if file.outer.raw == b"[]" else "this"
@@ -125,14 +126,14 @@ def _json_records(source: Source) -> Iterator[Record]:
 
 
 def _jsonl_records(source: Source) -> Iterator[Record]:
-    for number, (raw, offset, value) in enumerate(jsonl.records(source, _object)):
+    for number, (raw, offset, value, *_) in enumerate(jsonl.records(source, _object)):
         ref = Ref(offset, len(raw), number)
         if not raw:
             raise _Stop(too_large(source.limits.record, None, ref))
         try:
             yield _record(raw, offset, value, ref)
         except Broken as broken:
-            explained = next(JsonLinesValidator.syntax_errors(source), None)
+            explained = next(JsonLinesReader.syntax_errors(source), None)
             raise _Stop(explained or broken_finding(broken)) from None
 
 

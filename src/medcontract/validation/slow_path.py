@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from medcontract.contracts.fast_decoder import quick_parse
 from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.schema_nodes import all_keys, variants_of
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.problems import Finding, Path
 from medcontract.reading.json_scanner import Fault, Scanned, scan
@@ -41,20 +44,40 @@ class Examined(NamedTuple):
     rest: Rest | tuple[()] = ()
 
 
-class KnownMistakes:
-    """A cache of findings about the structure of invalid records.
+class SlowPath:
+    """Checks records one by one, with a cache of the findings about their structure.
 
     A file of invalid records usually repeats the same few mistakes. The cache key is the record, except for short plain
     strings in fields that accept any string: whether an id is r1 or r2 makes no difference.
     """
 
-    def __init__(self, contract: CompiledContract) -> None:
-        self.spread = contract.spread
-        self._free_text = _free_text(contract) if contract.schema_is_complete else None
-        self._found: dict[bytes, list[Finding]] = {}
+    def __init__(self, contract: CompiledContract, depth: int = 0, in_table: bool = False) -> None:
+        self._contract = contract
+        self._depth = depth
+        """The nesting depth of a record in its file."""
+        self._in_table = in_table
+        self._known: dict[bytes, list[Finding]] = {}
+
+    def examine(self, raw: bytes) -> Examined:
+        """Check one record. May raise `Broken`."""
+        parsed, faults, rest, is_whole = parse(raw, self._depth)
+        if not is_whole:
+            return Examined(None, faults, parsed)
+        key = None if rest else self.key(parsed, faults)
+        if key is not None and (errors := self._known.get(key)) is not None:
+            return Examined(None, faults + errors if faults else errors, parsed)
+        contract = self._contract
+        examined = examine_structure(
+            parsed, faults, rest, contract.record_adapter, contract.record_schema, contract.spread, self._in_table
+        )
+        if key is not None and examined.findings:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = examined.findings[len(faults) :]
+        return examined
 
     def key(self, parsed: Any, faults: Sequence[Finding]) -> bytes | None:
-        """The cache key of a record; None if there is none, or if it is too long."""
+        """Return the cache key of a record; None if there is none, or if it is too long."""
         if self._free_text is None or type(parsed) is not dict or len(parsed) > _MOST_HINTS or len(faults) > 100:
             return None
         outline = dict(parsed)
@@ -68,69 +91,51 @@ class KnownMistakes:
             return None
         return key if len(key) <= _LONGEST_KNOWN else None
 
-    def get(self, key: bytes | None) -> list[Finding] | None:
-        return None if key is None else self._found.get(key)
-
-    def keep(self, key: bytes | None, findings: list[Finding]) -> None:
-        if key is None:
-            return
-        if len(self._found) >= _MOST_KNOWN:
-            self._found.clear()
-        self._found[key] = findings
-
-
-def _free_text(contract: CompiledContract) -> tuple[str, ...]:
-    """The fields of a record that accept any string (or any that is not blank), in each variant that has them."""
-    from medcontract.contracts.schema_nodes import variants_of
-
-    variants = [variant.get("properties", {}) for variant in variants_of(contract.record_schema)]
-    names = {name for fields in variants for name in fields}
-    free = (name for name in names if all(fields.get(name, _ANY_TEXT[0]) in _ANY_TEXT for fields in variants))
-    return tuple(sorted(free))
+    @cached_property
+    def _free_text(self) -> tuple[str, ...] | None:
+        """The fields of a record that accept any string (or any that is not blank), in each variant that has them."""
+        if not self._contract.schema_is_complete:
+            return None
+        variants = [variant.get("properties", {}) for variant in variants_of(self._contract.record_schema)]
+        names = {name for fields in variants for name in fields}
+        free = (name for name in names if all(fields.get(name, _ANY_TEXT[0]) in _ANY_TEXT for fields in variants))
+        return tuple(sorted(free))
 
 
-def examine(
-    raw: bytes,
-    adapter: TypeAdapter[Any],
-    schema: dict[str, Any],
-    depth: int,
-    known: KnownMistakes | None = None,
-    in_table: bool = False,
-) -> Examined:
-    """Check one record by the slow path. May raise `Broken`."""
+def examine_document(raw: bytes, contract: CompiledContract) -> Examined:
+    """Check a document. May raise `Broken`."""
+    parsed, faults, rest, is_whole = parse(raw)
+    if not is_whole:
+        return Examined(None, faults, parsed)
+    return examine_structure(parsed, faults, rest, contract.whole_adapter, contract.schema)
+
+
+def parse(raw: bytes, depth: int = 0) -> tuple[Any, list[Finding], Rest, bool]:
+    """Return the value of a JSON text, its faults, those that are only counted, and whether the value is complete.
+
+    It is not if the text is nested too deep: then no more than the first fault counts. May raise `Broken`.
+    """
     parsed = quick_parse(raw, MAX_DEPTH - depth)
-    faults: list[Finding] = []
-    rest: Rest = []
-    if parsed is msgspec.UNSET:
-        scanned = scan(raw, depth=depth)
-        parsed, faults, rest = scanned.value, list(map(fault_finding, scanned.faults)), counted_only(scanned)
-        if any(fault.code == "MC019" for fault in faults):
-            return Examined(None, faults[:1], parsed)
-    spread = known.spread if known else {}
-    if known is None or rest:
-        return _examine_structure(parsed, adapter, schema, faults, rest, spread, in_table)
-    key = known.key(parsed, faults)
-    errors = known.get(key)
-    if errors is not None:
-        return Examined(None, faults + errors if faults else errors, parsed)
-    examined = _examine_structure(parsed, adapter, schema, faults, rest, spread, in_table)
-    if examined.findings:
-        known.keep(key, examined.findings[len(faults) :] if faults else examined.findings)
-    return examined
+    if parsed is not msgspec.UNSET:
+        return parsed, [], [], True
+    scanned = scan(raw, depth=depth)
+    faults = list(map(fault_finding, scanned.faults))
+    if any(fault.code == "MC019" for fault in faults):
+        return scanned.value, faults[:1], [], False
+    return scanned.value, faults, counted_only(scanned), True
 
 
-def _examine_structure(
+def examine_structure(
     parsed: Any,
-    adapter: TypeAdapter[Any],
-    schema: dict[str, Any],
     faults: list[Finding],
     rest: Rest,
-    spread: Mapping[str, Sequence[str]],
-    in_table: bool,
+    adapter: TypeAdapter[Any],
+    schema: dict[str, Any],
+    spread: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    in_table: bool = False,
 ) -> Examined:
-    """What Pydantic finds, besides faults of the text."""
+    """Check a value that was parsed with these faults."""
     from medcontract.contracts.pydantic_errors import check_structure
-    from medcontract.contracts.schema_nodes import all_keys
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
     if errors:

@@ -1,0 +1,150 @@
+"""Cells that are Python values: as JSON, and those of a DataFrame."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from medcontract.containers import FRAME
+from medcontract.reading.limits import MAX_MEMBERS
+from medcontract.reading.row_layout import too_wide
+from medcontract.reading.source import Source, Unreadable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BATCH = 8192
+_SIMPLE = frozenset({str, int, float, bool, type(None)})
+_LARGEST = 1 << 63
+_encode_cells = msgspec.json.Encoder().encode_lines
+
+
+def cells_json(cells: Sequence[Any], missing: bool) -> list[bytes] | None:
+    """Like `cell_json` for all cells of a column, but much faster, and numbers may be written in another way.
+
+    None if a cell is of an unusual type, or cannot be written.
+    """
+    types = set(map(type, cells))
+    if not types <= _SIMPLE:
+        return None
+    if float in types:
+        numbers = cells if len(types) == 1 else [cell for cell in cells if type(cell) is float]
+        if any(map(math.isinf, numbers)) or (not missing and any(map(math.isnan, numbers))):
+            return None
+    if int in types and any(abs(cell) > _LARGEST for cell in cells if type(cell) is int):
+        return None
+    try:
+        return _encode_cells(cells).split(b"\n")[:-1]  # not a number is null
+    except ValueError:  # a lone surrogate
+        return None
+
+
+def cell_json(value: Any, missing: bool) -> str:
+    """Like `json_value`; a cyclic or too deeply nested value becomes an object, which no flat contract accepts."""
+    try:
+        return json_value(value, missing)
+    except RecursionError:
+        return "{}"
+
+
+def json_value(value: Any, missing: bool) -> str:
+    """A value of a table as JSON. `missing`: NaN is a missing value, as in pandas."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return _json_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 4096 else "1e999"
+    if isinstance(value, float):
+        return _json_float(value, missing)
+    return _json_other(value, missing)
+
+
+def _json_text(value: str) -> str:
+    """Text with lone surrogates, which UTF-8 cannot encode, is written with JSON escapes."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _json_float(value: float, missing: bool) -> str:
+    if math.isnan(value):
+        return "null" if missing else "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(float(value))
+
+
+def _json_other(value: Any, missing: bool) -> str:
+    """Values other than Python strings and numbers: NA, times, numpy numbers, nested values."""
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return "null"
+    if isinstance(value, datetime.date):  # datetime and Timestamp are dates too
+        return json.dumps(value.isoformat())
+    if isinstance(value, decimal.Decimal):
+        return _json_float(float(value), missing) if not value.is_finite() else f"{value:e}"
+    if hasattr(value, "tolist"):
+        return json_value(value.tolist(), missing)
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(json_value(item, missing) for item in value) + "]"
+    if isinstance(value, dict):
+        items = (f"{_json_text(str(key))}:{json_value(item, missing)}" for key, item in value.items())
+        return "{" + ",".join(items) + "}"
+    return "{}"  # no JSON equivalent: an object, which no flat contract accepts
+
+
+class FrameSource(Source):
+    """The rows of a DataFrame. It has no bytes; its size is the number of rows."""
+
+    container = FRAME
+
+    def __init__(self, frame: pd.DataFrame, name: str) -> None:
+        super().__init__(b"", name)
+        self._frame = frame
+
+    @cached_property
+    def columns(self) -> list[str]:
+        if self._frame.shape[1] > MAX_MEMBERS:
+            raise Unreadable(too_wide())
+        return [str(column) for column in self._frame.columns]
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.size = len(self._frame)
+
+    def blocks(self) -> Iterator[list[list[Any]]]:
+        """The cells of each column, as Python values, for some rows at a time."""
+        for start in range(0, len(self._frame), _BATCH):
+            part = self._frame.iloc[start : start + _BATCH]
+            yield [part.iloc[:, number].tolist() for number in range(part.shape[1])]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The cells of each row."""
+        for columns in self.blocks():
+            yield from zip(*columns, strict=True)
+
+    def sha256(self) -> str:
+        """The hash of the rows as JSON Lines: without spaces, columns sorted by name, missing values as null."""
+        if not self._digests:
+            import hashlib
+
+            order = sorted(range(len(self.columns)), key=self.columns.__getitem__)
+            keys = [_json_text(self.columns[number]) for number in order]
+            digest = hashlib.sha256()
+            for cells in self.rows():
+                values = (cell_json(cells[number], missing=True) for number in order)
+                members = ",".join(f"{key}:{value}" for key, value in zip(keys, values, strict=True))
+                digest.update(f"{{{members}}}\n".encode())
+            self.note_digest(digest.hexdigest())
+        return super().sha256()
