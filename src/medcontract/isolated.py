@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from medcontract.errors import CallError
+from medcontract.reading.streams import SeekableStream
 
 Parser = Callable[..., Iterator[Any]]
 """A module-level generator function of a stream and other arguments."""
@@ -177,33 +178,17 @@ def _answer(kind: int, value: Any = None) -> None:
     sys.stdout.buffer.flush()
 
 
-class _Stream(io.RawIOBase):
+class _Stream(SeekableStream):
     """A file that the process that started this one reads."""
 
     def __init__(self, size: int, inbox: SimpleQueue[Any]) -> None:
-        super().__init__()
-        self._size = size
+        super().__init__(size)
+        self._end = size
         self._inbox = inbox
-        self._at = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._at = max(0, offset + (0, self._at, self._size)[whence])
-        return self._at
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # what a BufferedReader gives
-        _answer(_READ, (self._at, max(0, min(len(buffer), self._size - self._at))))
-        data = self._inbox.get()
+    def _next(self, size: int) -> bytes:
+        _answer(_READ, (self._at, max(0, min(size, self._end - self._at))))
+        data: bytes | None = self._inbox.get()
         if data is None:
             raise EOFError("nobody needs the rest")
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
+        return data

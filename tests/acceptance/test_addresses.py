@@ -271,7 +271,7 @@ def test_reopened_in_another_process(memory: Any) -> None:
     assert source.address is not None
     again = open_source(source.address)
     again.prepare()
-    assert (again.read(0, 10), again.path) == (LINES[:10], None)
+    assert (again.read(0, 10), again.location) == (LINES[:10], None)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")

@@ -21,6 +21,7 @@ from tests.support import lesion
 
 import medcontract
 from medcontract.api import validate_files
+from medcontract.reading import streams
 from medcontract.reading.streams import Gunzip
 
 ROW = b"image_id,label\nI-1,MEL\n"
@@ -319,6 +320,17 @@ def test_a_large_tar_is_decompressed_once(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Gunzip, "_next", counting)
     assert len(validate_files(path).files) == 200
     assert unpacked == len(gzip.decompress(path.read_bytes()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are counted as on Linux")
+def test_few_archives_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many large .tar.gz, two stay in temporary files."""
+    monkeypatch.setattr(streams, "_IN_MEMORY", 10)
+    before = len(os.listdir("/proc/self/fd"))
+    for n in range(10):
+        assert validate_files(pack(tmp_path / f"{n}.tar.gz", {"truth.csv": ROW})).ok
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "containers": set(),
     "errors": set(),
     "extras": {"errors"},
-    "isolated": {"errors"},
+    "isolated": {"errors", "reading"},
     "lazy_patterns": set(),
     "problems": set(),
     "types": {"problems"},

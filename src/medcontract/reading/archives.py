@@ -121,11 +121,6 @@ class ArchivedFile(Source):
         super().prepare()
 
     @property
-    def path(self) -> str | None:
-        """None: other processes cannot read a part of it."""
-        return None
-
-    @property
     def address(self) -> Address | None:
         return self._path.member(self._member) if isinstance(self._path, Address) else None
 

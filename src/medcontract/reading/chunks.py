@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
@@ -24,7 +23,8 @@ from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
 from medcontract.reading.located_records import TooLarge
 from medcontract.reading.positions import line_breaks
-from medcontract.reading.source import Source, Unreadable, Watched
+from medcontract.reading.source import Source, Watched
+from medcontract.reading.streams import SeekableStream, Unreadable
 
 if TYPE_CHECKING:
     import hashlib
@@ -359,45 +359,24 @@ class RowGroups(Source):
         return found.hexdigest()
 
 
-class _Spliced(io.RawIOBase):
+class _Spliced(SeekableStream):
     """A range of a file, with bytes added before and after it."""
 
     counts_for: Slice | None = None
     """To which the number of line breaks is reported, if the range is read completely and in order."""
 
     def __init__(self, stream: io.RawIOBase, span: Span) -> None:
+        self._middle = len(span.prefix) + span.end - span.start
+        super().__init__(self._middle + len(span.suffix))
         self._stream = stream
         self._span = span
-        self._at = 0
         self._breaks = 0
         self._counted = len(span.prefix)
         """How far line breaks were counted."""
         self._half = False
         """Whether the last byte that was counted may be the first half of a CRLF."""
-        self._middle = len(span.prefix) + span.end - span.start
-        self._size = self._middle + len(span.suffix)
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # as in BufferedReader
-        data = self._piece(len(buffer))
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def _piece(self, length: int) -> bytes:
+    def _next(self, length: int) -> bytes:
         span, at = self._span, self._at
         if at < len(span.prefix):
             return span.prefix[at : at + length]

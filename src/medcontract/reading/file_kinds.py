@@ -65,7 +65,14 @@ _MARKUP = re.compile(rb"\s*<(!doctype\s+html|html|head|body|table|\?xml)\b", re.
 
 
 def not_a_data_file(head: bytes, start: int, packed: bool) -> Finding | None:
-    """The finding about a file that is another kind of file, from its first bytes; the text starts at `start`."""
+    """Return the finding about a file of another kind or encoding, from its first bytes; the text starts at `start`."""
+    wide = _wide_encoding(head)
+    if wide:
+        return Finding(
+            "MC006", f"the file is in {wide}, not in UTF-8",
+            "save it as UTF-8 (in Excel: Save As, CSV UTF-8; in PowerShell: Out-File -Encoding utf8; "
+            "in Python: open(path, 'w', encoding='utf-8'))", offset=0,
+        )  # fmt: skip
     kind = _kind(head, packed)
     if kind:
         return Finding("MC005", f"this is {kind.name}, not a text file", kind.hint, offset=0)
@@ -74,6 +81,19 @@ def not_a_data_file(head: bytes, start: int, packed: bool) -> Finding | None:
         name = "an XML document" if markup.group(1).endswith(b"xml") else "a web page (HTML)"
         hint = "check whether a login or error page was saved instead of the file"
         return Finding("MC005", f"this is {name}, not a data file", hint, offset=0)
+    return None
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "UTF-32"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    if head[:4].count(0) == 3 and head[4:8].count(0) == 3:
+        return "UTF-32"
+    pair = head[:4]
+    if len(pair) == 4 and (pair[0::2] == b"\0\0") != (pair[1::2] == b"\0\0"):
+        return "UTF-16"
     return None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import io
 import logging
-import os
 import re
 import threading
 import time
@@ -21,6 +20,7 @@ from medcontract.addresses import Address
 from medcontract.errors import CallError
 from medcontract.extras import require
 from medcontract.reading.folders import Entry, Exclude, Listing, has_ending
+from medcontract.reading.streams import SeekableStream
 
 T = TypeVar("T")
 BLOCK = 4 << 20
@@ -169,44 +169,27 @@ def open_remote(address: Address, start: int = 0, end: int | None = None, block:
     return RemoteFile(address, info, start, end, BLOCK if block is None else block)
 
 
-class RemoteFile(io.RawIOBase):
+class RemoteFile(SeekableStream):
     """A file at an address, or the part of it between two offsets. It fails if the file has changed at its end."""
 
     def __init__(self, address: Address, info: FileInfo, start: int, end: int | None, block: int) -> None:
-        super().__init__()
+        super().__init__(info.size, start)
         self._address = address
         self.info = info
-        self._at = start
         self._end = info.size if end is None else min(end, info.size)
         self._block = block
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.info.size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        count = min(len(buffer), self._block, self._end - self._at)
+    def _next(self, size: int) -> bytes:
+        count = min(size, self._block, self._end - self._at)
         if count <= 0:
-            return 0
+            return b""
         opened = _opened(self._address.full, self.info.state, self._end, self._block)
         data = opened.read(self._at, count)
         if len(data) != count:
             raise changed()
-        buffer[:count] = data
-        self._at += count
-        if self._at == self._end:
+        if self._at + count == self._end:
             opened.check_unchanged()
-        return count
+        return data
 
 
 def changed() -> RemoteError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -19,14 +20,6 @@ from medcontract.reading.limits import BLOCK, MAX_DEFLATED, Limits, most_unpacke
 from medcontract.reading.streams import GZIP, Copy, Gunzip, SeekableStream, Unreadable
 
 _BOM = b"\xef\xbb\xbf"
-_BOMS = (
-    (b"\xff\xfe\x00\x00", "UTF-32"),
-    (b"\x00\x00\xfe\xff", "UTF-32"),
-    (b"\xff\xfe", "UTF-16"),
-    (b"\xfe\xff", "UTF-16"),
-)
-
-
 __all__ = ["STDIN", "Source", "Unreadable", "Watched"]
 
 STDIN = "-"
@@ -89,10 +82,7 @@ class Source:
         if self._refused:
             raise Unreadable(self._refused, wrong_call=True)
         try:
-            if self._path == STDIN:
-                self.name = "<stdin>"
-                self._keep(_standard_input())
-            elif self._kept is None:
+            if self._kept is None:
                 self._check_kind()
             with self._as_it_is() as stream:
                 self.size = stream.seek(0, os.SEEK_END)
@@ -106,9 +96,20 @@ class Source:
         except OSError as error:
             raise unreadable(error) from None
         self._prepared = True
-        self._check_text()
+        if self.head.startswith(_BOM):
+            self.start = len(_BOM)
+        other = not_a_data_file(self.head, self.start, self.packed)
+        if other:
+            raise Unreadable(other)
 
     def _check_kind(self) -> None:
+        """Keep what can be read only once. Raises `OSError` and `Unreadable` for what is not a file."""
+        if self._path == STDIN:
+            self.name = "<stdin>"
+            if sys.stdin is None:
+                raise OSError(errno.EBADF, "standard input is closed")
+            self._keep(sys.stdin.buffer)
+            return
         if isinstance(self._path, Address):
             self._check_remote(self._path)
             return
@@ -136,35 +137,14 @@ class Source:
         self._kept = Copy(stream, self.limits.unpacked)
         self._path = ""
 
-    def _check_text(self) -> None:
-        head = self.head
-        if head.startswith(_BOM):
-            self.start = len(_BOM)
-        wide = _wide_encoding(head)
-        if wide:
-            raise Unreadable(Finding(
-                "MC006", f"the file is in {wide}, not in UTF-8",
-                "save it as UTF-8 (in Excel: Save As, CSV UTF-8; in PowerShell: Out-File -Encoding utf8; "
-                "in Python: open(path, 'w', encoding='utf-8'))", offset=0,
-            ))  # fmt: skip
-        other = not_a_data_file(head, self.start, self.packed)
-        if other:
-            raise Unreadable(other)
-
-    @property
-    def path(self) -> str | None:
-        """The path of a local file from which another process can read the bytes; None if there is none."""
-        local = self._kept is None and self._path != STDIN and not isinstance(self._path, Address)
-        return self._path if local else None
-
     @property
     def address(self) -> Address | None:
-        """The address from which any process can open it again, with `open_source`; None if it has none."""
+        """Return the address from which any process can open it again, with `open_source`; None if it has none."""
         return self._path if isinstance(self._path, Address) else None
 
     @property
     def location(self) -> str | None:
-        """The path or address from which another process can open it, with `open_source`; None if there is none."""
+        """Return the path or address from which `open_source` can open it in another process; None if there is none."""
         if isinstance(self._path, Address):
             return None if self._path.is_in_memory else self.address
         if self._kept is not None or self._path == STDIN:
@@ -173,16 +153,16 @@ class Source:
 
     @property
     def version(self) -> tuple[object, ...] | None:
-        """For a file at an address: a value that is the same in each process, and differs if the file changes."""
+        """Return, for a file at an address, a value that is the same in each process, and changes with the file."""
         return self._before if isinstance(self._path, Address) else None
 
     @property
     def is_binary(self) -> bool:
-        """Whether it is a container that is not a text."""
+        """Check whether it is a container that is not a text."""
         return with_magic(self.head) is not None
 
     def sha256(self) -> str:
-        """The hash of the bytes as read, compressed or not. Raises `FileChanged` if they changed between reads."""
+        """Return the hash of the bytes of the file itself. Raises `FileChanged` if they changed between reads."""
         if not self._digests or (self.is_binary and not self._is_hashed):  # it was not read completely
             import hashlib
 
@@ -195,7 +175,7 @@ class Source:
         return min(self._digests)
 
     def content(self) -> bytes:
-        """The bytes of the file itself, compressed or not. Raises `FileChanged` if they changed since it was read."""
+        """Return the bytes of the file itself. Raises `FileChanged` if they changed since it was read."""
         import hashlib
 
         with self.reading(), self._as_it_is() as stream:
@@ -214,11 +194,11 @@ class Source:
         self._is_hashed = True
 
     def note_writing(self) -> None:
-        """The file was written to while it was read: what was read need not be any state of it."""
+        """Record that the file was written to while it was read: what was read need not be any state of it."""
         self._written_to = True
 
     def is_unchanged(self) -> bool:
-        """Whether the file was not changed or replaced since its first bytes were checked."""
+        """Check that the file was not changed or replaced since its first bytes were checked."""
         return self._state() == self._before
 
     def changed(self) -> FileChanged:
@@ -226,7 +206,7 @@ class Source:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """The error for a file that existed and cannot be read any more: not a wrong call."""
+        """Raise `FileChanged` for a file that existed and cannot be read any more: that is not a usage error."""
         try:
             yield
         except OSError as error:
@@ -247,10 +227,11 @@ class Source:
             return io.BytesIO(self._kept)
         with self.reading():
             raw = self._raw() if self._kept is None else self._kept.open()
-            return io.BufferedReader(Watched(raw, self), _buffer_size(self._path))
+            size = BLOCK if isinstance(self._path, Address) else io.DEFAULT_BUFFER_SIZE
+            return io.BufferedReader(Watched(raw, self), size)
 
     def _raw(self, start: int = 0, end: int | None = None) -> io.RawIOBase:
-        """The bytes of the file; of one at an address, only those between two offsets are needed. Raises `OSError`."""
+        """Open the file; of one at an address, only what is between two offsets is needed. Raises `OSError`."""
         if self._idle is not None:
             idle, self._idle = self._idle, None
             idle.seek(0)
@@ -284,7 +265,7 @@ class Source:
             raw.close()
 
     def open(self) -> BinaryIO:
-        """The text from its first byte."""
+        """Open the text at its first byte."""
         stream = self._as_it_is()
         if not self.packed:
             return stream
@@ -296,18 +277,18 @@ class Source:
         return io.BufferedReader(Gunzip(stream, self.limits.unpacked, most), BLOCK)
 
     def done(self, offset: int) -> int:
-        """The progress of reading, in bytes of the file itself."""
+        """Return the progress of reading, in bytes of the file itself."""
         stream = self._packed_stream
         return offset if stream is None or stream.closed else stream.tell()
 
     @property
     def ending(self) -> str:
-        """The extension that determines the container: .json for a.json and for a.json.gz."""
+        """Return the extension that determines the container: .json for a.json and for a.json.gz."""
         name = self.name.lower().removesuffix(".gz")
         return os.path.splitext(name)[1]
 
     def read(self, offset: int, length: int) -> bytes:
-        """At most `size` bytes from an offset; does not allocate more memory than the file can fill."""
+        """Read at most `length` bytes from an offset, without allocating more memory than the file can fill."""
         most = self.size * (MAX_DEFLATED if self.packed else 1)
         with self.open() as stream:
             stream.seek(offset)
@@ -325,7 +306,7 @@ def check_path(path: str) -> None:
 
 
 def open_file(path: str) -> io.RawIOBase:
-    """The bytes of a file, at a path or an address. Raises `OSError`."""
+    """Open a file at a path or an address, without a buffer. Raises `OSError`."""
     if isinstance(path, Address):
         from medcontract.reading.remote import open_remote
 
@@ -346,10 +327,6 @@ def state_of(found: os.stat_result) -> tuple[object, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _buffer_size(path: str) -> int:
-    return 1 << 18 if isinstance(path, Address) else io.DEFAULT_BUFFER_SIZE
-
-
 class Watched(SeekableStream):
     """The bytes of a source, hashed if they are read completely."""
 
@@ -359,9 +336,7 @@ class Watched(SeekableStream):
         self._source = source
         self._hash: Any = None
         self._hashed = 0
-        """How many bytes were hashed, or will be."""
-        self._first = b""
-        """The first bytes, until more are read."""
+        """How many bytes were hashed."""
         self._written = _last_written(raw)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -382,16 +357,12 @@ class Watched(SeekableStream):
 
     def _watch(self, data: memoryview) -> None:
         if self._at == 0:
-            self._hash, self._hashed, self._first = None, 0, bytes(data)
+            import hashlib  # it loads OpenSSL: only where the bytes are watched
+
+            self._hash, self._hashed = hashlib.sha256(), 0
         if self._at != self._hashed:
             return
         self._hashed += len(data)
-        if self._at == 0 and data:
-            return  # often, no more is read: of a file whose contract is recognized, for example
-        if self._hash is None:
-            import hashlib  # it loads OpenSSL: only where the bytes are watched
-
-            self._hash, self._first = hashlib.sha256(self._first), b""
         self._hash.update(data)
         if not data:
             self._source.note_digest(self._hash.hexdigest())
@@ -408,18 +379,12 @@ class Watched(SeekableStream):
 
 
 def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
-    """The size of an open file and when it was last written to; None if it is not known."""
+    """Return the size of an open file and when it was last written to; None if it is not known."""
     try:
         state = os.fstat(raw.fileno())
     except OSError:  # it is only a part of a file
         return None
     return state.st_size, state.st_mtime_ns
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise OSError(9, "standard input is closed")
-    return sys.stdin.buffer
 
 
 def unreadable(error: OSError) -> Unreadable:
@@ -437,15 +402,3 @@ def _missing_hint(path: Any) -> str:
     from medcontract.reading.folders import missing_file_hint  # rarely needed
 
     return missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
-
-
-def _wide_encoding(head: bytes) -> str | None:
-    for bom, name in _BOMS:
-        if head.startswith(bom):
-            return name
-    if head[:4].count(0) == 3 and head[4:8].count(0) == 3:
-        return "UTF-32"
-    pair = head[:4]
-    if len(pair) == 4 and (pair[0::2] == b"\0\0") != (pair[1::2] == b"\0\0"):
-        return "UTF-16"
-    return None
