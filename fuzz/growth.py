@@ -23,7 +23,7 @@ import pandas as pd
 import medcontract
 from medcontract.contracts import suggestions
 from medcontract.hints import values
-from medcontract.normalizers import folding, lists, names, numbers, phrases, terms, text
+from medcontract.normalizers import folding, names, phrases, terms, text
 from medcontract.scoring.extraction import differences
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, build
 from medcontract.scoring.metrics.kinds import FieldType
@@ -92,8 +92,8 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "text.tight": text.tight,
     "text.equal": lambda given: text.equal(given, _in_the_middle(given)),
     "text.steps": text.steps,
-    "numbers.number": numbers.number,
-    "numbers.close": lambda given: numbers.close(given, given[1:], Fraction(1, 50)),
+    "text.number": text.number,
+    "text.close": lambda given: text.close(given, given[1:], Fraction(1, 50)),
     "names.pair_exact": lambda given: names.pair_exact([given], [given]),
     "names.pair_rest": lambda given: names.pair_rest([given], [given], [None]),
     "names.pair_fuzzy": lambda given: names.pair_fuzzy([given], [_in_the_middle(given)], 90),
@@ -105,17 +105,12 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.extended": lambda given: terms.Terms.of({}).extended({"synonyms": {"a": [f"b {given}"]}}),
     "terms.Terms.normalize": lambda given: terms.built_in_terms().normalize(given),
     "terms.Terms.normalize_spaced": lambda given: terms.built_in_terms().normalize_spaced(given),
-    "terms.Terms.normalize_folded": lambda given: terms.built_in_terms().normalize_folded(folding.fold_spaced(given)),
-    "terms.Terms.names_folded": lambda given: terms.built_in_terms().names_folded(folding.fold_spaced(given)),
     "terms.Terms.normalize_diagnosis": lambda given: terms.built_in_terms().normalize_diagnosis(given),
-    "lists.line_kinds": lists.line_kinds,
+    "terms.line_kinds": terms.line_kinds,
     "phrases.spaced": phrases.spaced,
     "terms.Terms.names": lambda given: terms.built_in_terms().names(given),
     "terms.Terms.entities_of": lambda given: terms.built_in_terms().entities_of(frozenset(given.split())),
     "terms.Terms.entities": lambda given: terms.built_in_terms().entities(given),
-    "terms.Terms.structure": lambda given: terms.built_in_terms().structure(given),
-    "terms.Terms.evidence": lambda given: terms.built_in_terms().evidence(given),
-    "terms.Terms.fallacies": lambda given: terms.built_in_terms().fallacies(given),
     "terms.Terms.markers": lambda given: terms.built_in_terms().markers(folding.fold(given)),
     "terms.Terms.facts": lambda given: terms.built_in_terms().facts(given),
     "terms.Terms.found": lambda given: terms.built_in_terms().found([given[1:], "pain"], given),
@@ -130,7 +125,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
 def public_normalizers() -> set[str]:
     """The names of all public functions of the normalizers that take arguments."""
     found: set[str] = set()
-    for module in (text, numbers, names, folding, lists, phrases, terms):
+    for module in (text, names, folding, phrases, terms):
         members = {name: member for name, member in vars(module).items() if not name.startswith("_")}
         found |= {f"{_short(module)}.{name}" for name, member in members.items() if _takes_text(member, module)}
     return found | {f"terms.Terms.{name}" for name in vars(terms.Terms) if _is_public_method(name)}

@@ -776,9 +776,9 @@ def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fr
         return Fraction(0)
     wanted, said = terms.normalize(reference["rationale"]), terms.normalize(prediction["rationale"])
     overlap = token_f1(wanted.split(), said.split())
-    markers = len(terms.structure(said)) + len(listed_lines(prediction["rationale"]))
+    markers = len(terms.markers(said).structure) + len(listed_lines(prediction["rationale"]))
     structure = min(Fraction(1), Fraction(markers, 3))
-    evidence = min(Fraction(1), Fraction(len(terms.evidence(said)), 3))
+    evidence = min(Fraction(1), Fraction(len(terms.markers(said).evidence), 3))
     if blank(reference.get("diagnosis")):
         facts = terms.facts(terms.normalize(reference.get("answer") or ""))
     else:
@@ -786,7 +786,7 @@ def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fr
     factual = evidence
     if facts:
         factual = min(Fraction(1), Fraction(len(terms.found(facts, said)), max(1, len(facts) // 2)))
-    penalty = min(Fraction(40, 100), Fraction(15, 100) * len(terms.fallacies(said)))
+    penalty = min(Fraction(40, 100), Fraction(15, 100) * len(terms.markers(said).fallacies))
     return within_unit(
         Fraction(40, 100) * overlap
         + Fraction(15, 100) * structure

@@ -213,15 +213,6 @@ def test_pattern_properties_that_backtrack(tmp_path: Path) -> None:
     assert [finding.code for finding in _load(tmp_path, {"propertyNames": {"pattern": "^(a+)+$"}}).findings({key: 1})]
 
 
-def test_patterns_in_schema_diff(call: Call, tmp_path: Path) -> None:
-    """`schema diff` tries patterns on names of keys."""
-    key = "a" * 60 + "!"
-    for name, kind in (("old", "string"), ("new", "integer")):
-        value = {"patternProperties": {"^(?=(a|aa)+$)": {}, "^(a+)+$": {}}, "additionalProperties": {"type": kind}}
-        (tmp_path / f"{name}.json").write_text(json.dumps({**value, "properties": {key: {}} if name == "old" else {}}))
-    assert call("schema", "diff", "old.json", "new.json").code == 1
-
-
 def test_patterns_of_own_contracts() -> None:
     """`Matching`, the pattern of a plugin's contract, does not backtrack either."""
     adapter = TypeAdapter(Annotated[str, Matching("(?:a+)+b")])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import medcontract
-from medcontract.normalizers import folding, names, numbers, terms, text
+from medcontract.normalizers import folding, names, terms, text
 from medcontract.scoring import tracks
 
 HERE = Path(__file__).parent
@@ -38,9 +38,9 @@ class Step(NamedTuple):
 def _normalization() -> Iterator[Any]:
     texts = CORPUS["texts"]
     yield from ((text.normalize(each), text.tight(each)) for each in texts)
-    found = [each for each in texts if numbers.number(each) is not None]
+    found = [each for each in texts if text.number(each) is not None]
     for one, other in pairwise(found):
-        yield numbers.close(one, other, Fraction(2, 100)), text.equal(one, other)
+        yield text.close(one, other, Fraction(2, 100)), text.equal(one, other)
 
 
 def _pairing() -> Iterator[Any]:
@@ -58,8 +58,8 @@ def _terms() -> Iterator[Any]:
     for each in (*CORPUS["clinical"], *CORPUS["texts"]):
         normalized = known.normalize(each)
         found = {kind: sorted(values) for kind, values in known.entities(normalized).items()}
-        lists = (known.structure, known.evidence, known.fallacies, known.facts)
-        yield folding.fold(each), normalized, found, [sorted(listed(normalized)) for listed in lists]
+        lists = (*known.markers(normalized), known.facts(normalized))
+        yield folding.fold(each), normalized, found, list(map(sorted, lists))
 
 
 def _score(track: str, **options: Any) -> Iterator[Any]:

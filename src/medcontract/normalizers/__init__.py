@@ -2,8 +2,9 @@
 
 ::
 
-    text     normalization, step by step
-    numbers  decimal numbers
+    text     normalization, step by step, and decimal numbers
     names    pairing of names
-    terms    clinical terms in text
+    folding  comparing words regardless of case, accents and punctuation
+    phrases  searching many phrases in a text at once
+    terms    clinical terms in text, by `folding` and `phrases`
 """

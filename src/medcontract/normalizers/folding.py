@@ -34,7 +34,7 @@ def fold(text: str) -> str:
 
 
 def fold_spaced(text: str) -> str:
-    """The folded text with a space on both sides of each word (`phrases.spaced`)."""
+    """Return the folded text as `phrases.spaced` would: 6 % of the time of a score of long answers."""
     words = _words(text)
     return f" {'  '.join(words)} " if words else ""
 

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from medcontract.normalizers.assignment import best_pairs
-from medcontract.normalizers.text import normalize
-from medcontract.normalizers.text_cache import TextCache
+from medcontract.normalizers.text import TextCache, normalize
 
 VERSION = 3
 """Incremented when the pairing changes; part of the protocols that use it."""

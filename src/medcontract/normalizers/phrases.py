@@ -51,12 +51,6 @@ class Phrases:
         find: Callable[[bytes], list[Match]] = automaton.find_matches_as_indexes
         return find
 
-    @cached_property
-    def find_phrases(self) -> Callable[[str], list[str]]:
-        """Returns the spaced phrases in a spaced text: faster than `_find`, because nothing is created for each."""
-        find: Callable[[str], list[str]] = self._automaton.find_matches_as_strings
-        return find
-
     def values(self, text: str) -> frozenset[str]:
         """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
         text = spaced(text)

@@ -7,6 +7,7 @@ interpreted: "no chest pain" contains chest pain.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterable, Mapping
 from functools import cache, cached_property
 from hashlib import sha256
@@ -14,10 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from medcontract.normalizers.folding import fold, fold_spaced
-from medcontract.normalizers.joints import Joints
-from medcontract.normalizers.markers import Found, Markers
 from medcontract.normalizers.phrases import Phrases, spaced
-from medcontract.normalizers.text_cache import TextCache
+from medcontract.normalizers.text import TextCache
 
 VERSION = 2
 """Incremented when `fold` or the matching changes; part of the protocols that use it.
@@ -27,10 +26,38 @@ VERSION = 2
 LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
 
+_LINE_BREAK = re.compile("[\n\r\v\f\x85\u2028\u2029]")
+_OTHER_SEPARATORS = "\x1c\x1d\x1e"
+"""Not line breaks, except for `str.splitlines`, which is much faster than a pattern."""
+_LINE_START = r"[ \t\u00a0]*+"
+"""Repetitions are possessive, so that long runs of spaces take linear time."""
+_LINE_KINDS = {
+    "numbered lines": re.compile(_LINE_START + r"[*_#>(]*+[ \t]*+[0-9]{1,2}(?:\.\)|\.-|[.)])[*_]*[ \t\u00a0]+\S"),
+    "bulleted lines": re.compile(_LINE_START + r"[-*+\u00b7\u2013\u2014\u2022\u2023\u25aa\u25cf\u25e6][ \t\u00a0]+\S"),
+}
+
 _MARKERS = ("structure_markers", "evidence_markers", "fallacies")
 _LONGEST_KEPT = 200
 """Normalizations of texts up to this length are cached: names, diagnoses, short answers."""
 _MAX_QUOTED = 40
+
+
+def line_kinds(text: str) -> frozenset[str]:
+    """Return the kinds of lists in a text as written, each once: lines that start with a number or with a bullet.
+
+    A number has one or two digits and `.`, `)`, `.)` or `.-` after it, then a space: "38.5 °C" is not numbered.
+    """
+    exact = any([char in text for char in _OTHER_SEPARATORS])  # noqa: C419  # faster than a generator
+    lines = _LINE_BREAK.split(text) if exact else text.splitlines()
+    return frozenset([kind for kind, pattern in _LINE_KINDS.items() if any(map(pattern.match, lines))])
+
+
+class Markers(NamedTuple):
+    """The distinct markers in a text, by kind."""
+
+    structure: frozenset[str] = frozenset()
+    evidence: frozenset[str] = frozenset()
+    fallacies: frozenset[str] = frozenset()
 
 
 class InvalidTerms(ValueError):
@@ -43,11 +70,6 @@ class InvalidTerms(ValueError):
 
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}"
-
-
-def _plain(text: str) -> str:
-    """The normalized text of a spaced one."""
-    return " ".join(text.split())
 
 
 class _Said(NamedTuple):
@@ -71,7 +93,7 @@ class Terms:
         self._spellings = Phrases(said.names)
         self._short = TextCache(self._normalize, _LONGEST_KEPT)
         self._names = Phrases({name: name for name in said.names.values()})
-        self._markers = Markers(*[self._hidden_in_names(said.markers[kind]) for kind in _MARKERS])
+        self._markers = [Phrases(self._hidden_in_names(said.markers[kind])) for kind in _MARKERS]
         self._facts: dict[str, frozenset[str]] = {}
         for name, facts in said.facts.items():
             key = self.normalize(name)
@@ -97,23 +119,14 @@ class Terms:
         return self._short[text]
 
     def _normalize(self, text: str) -> str:
-        return _plain(self._spaced(text))
+        return " ".join(self._spaced(text).split())
 
     def normalize_spaced(self, text: str) -> str:
         """Like `normalize`, but with a space on both sides of each word: faster for long texts that are searched."""
         return spaced(self._short[text]) if len(text) <= _LONGEST_KEPT else self._spaced(text)
 
     def _spaced(self, text: str) -> str:
-        return self.normalize_folded(fold_spaced(text))
-
-    def normalize_folded(self, folded: str) -> str:
-        """Like `normalize_spaced`, of a text that is folded and spaced."""
-        return self._spellings.replace(folded)
-
-    def names_folded(self, folded: str) -> frozenset[str]:
-        """Like `names` of the normalized text, which most often is not needed for it. The text is folded and spaced."""
-        names = self._joints.names(folded)
-        return names if names is not None else self.names(self.normalize_folded(folded))
+        return self._spellings.replace(fold_spaced(text))
 
     def normalize_diagnosis(self, text: str) -> str:
         """Like `normalize`, for a whole diagnosis: a known abbreviation stands for its long form.
@@ -148,24 +161,14 @@ class Terms:
             found[self._said.entities[name]].add(name)
         return {kind: frozenset(names) for kind, names in found.items()}
 
-    def structure(self, normalized: str) -> frozenset[str]:
-        """The distinct markers of structure in a normalized text; of overlapping ones, the leftmost and longest.
+    def markers(self, normalized: str) -> Markers:
+        """Return the distinct markers of structure, evidence and faulty reasoning in a normalized text.
 
-        A longer name hides the marker in it: the "first" of "first degree" is not a marker.
+        Each kind is searched independently; of overlapping markers of a kind, the leftmost and longest counts. A longer
+        name hides the marker in it: the "first" of "first degree" is not a marker.
         """
-        return self._markers.structure(normalized)
-
-    def evidence(self, normalized: str) -> frozenset[str]:
-        """Like `structure`, for markers of evidence."""
-        return self._markers.evidence(normalized)
-
-    def fallacies(self, normalized: str) -> frozenset[str]:
-        """Like `structure`, for phrases of faulty reasoning."""
-        return self._markers.fallacies(normalized)
-
-    def markers(self, normalized: str) -> Found:
-        """The markers of all kinds, faster than one kind after the other."""
-        return self._markers.all(normalized)
+        text = spaced(normalized)
+        return Markers(*[kind.values(text) for kind in self._markers])
 
     def facts(self, normalized: str, names: Iterable[str] | None = None) -> frozenset[str]:
         """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known.
@@ -191,10 +194,6 @@ class Terms:
     def _first_words(self) -> dict[str, str]:
         """The first word of each fact."""
         return {phrase: _first_word(phrase) for facts in self._facts.values() for phrase in facts}
-
-    @cached_property
-    def _joints(self) -> Joints:
-        return Joints(self._said.names)
 
     @cached_property
     def entity_names(self) -> frozenset[str]:

@@ -8,15 +8,15 @@ their results are ASCII in upper case.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
 from unidecode import unidecode
-
-from medcontract.normalizers.text_cache import TextCache
 
 VERSION = 2
 """Incremented when a step changes; part of the protocols that use it."""
@@ -143,6 +143,40 @@ STEPS: tuple[Callable[[str], str], ...] = (
 )
 
 
+Result = TypeVar("Result", bound=Sized)
+_MOST_CACHED = 12_000_000
+_OF_ENTRY = 200
+"""About the bytes that an entry takes besides its characters."""
+
+
+class TextCache(dict[str, Result]):
+    """The results of a function by text: `cache[text]` calls it if necessary. When the cache is full, it is emptied.
+
+    Its size is limited in bytes, not in entries as that of `lru_cache`: texts may be long, and are those of patients.
+    """
+
+    def __init__(self, function: Callable[[str], Result], longest: int = 1000) -> None:
+        """Results of texts with more than `longest` characters are not kept."""
+        super().__init__()
+        self._function = function
+        self._longest = longest
+        self._left = _MOST_CACHED
+
+    def __call__(self, text: str) -> Result:
+        return self[text]
+
+    def __missing__(self, text: str) -> Result:
+        result = self._function(text)
+        if len(text) <= self._longest:
+            left = self._left - len(text) - len(result) - _OF_ENTRY
+            if left < 0:
+                self.clear()
+                left = _MOST_CACHED
+            self._left = left
+            self[text] = result
+        return result
+
+
 def normalize(text: str) -> str:
     """The normalized text. Results are cached, except for very long texts."""
     return _normalized[text]
@@ -223,3 +257,23 @@ def steps(text: str) -> list[Step]:
         text = step(text)
         found.append(Step(step.__name__, (step.__doc__ or "").strip(), text))
     return found
+
+
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+def number(text: str) -> Decimal | None:
+    """Return the number in a text, if its normalization is just a number."""
+    found = normalize(text)
+    return Decimal(found) if _DECIMAL.fullmatch(found) else None
+
+
+def close(predicted: str, labeled: str, tolerance: Fraction) -> bool:
+    """Check whether both are numbers and differ by at most a share of the second. Exact: 1.02 is within 2 % of 1.00."""
+    p, g = number(predicted), number(labeled)
+    if p is None or g is None:
+        return False
+    share, whole = Decimal(tolerance.numerator), Decimal(tolerance.denominator)
+    digits = len(normalize(predicted)) + len(normalize(labeled)) + len(f"{share}{whole}")
+    exact = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)  # enough for all digits of the result
+    return exact.multiply(exact.subtract(p, g).copy_abs(), whole) <= exact.multiply(g.copy_abs(), share)

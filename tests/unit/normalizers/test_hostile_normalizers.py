@@ -24,8 +24,7 @@ from tests.support import property_settings
 import medcontract
 from medcontract.contracts.rules.record import UniqueSpellings
 from medcontract.normalizers import folding, names
-from medcontract.normalizers.text import normalize
-from medcontract.normalizers.text_cache import TextCache
+from medcontract.normalizers.text import TextCache, normalize
 
 _SIZE = 8_000
 

@@ -15,8 +15,17 @@ from tests import naive
 from tests.support import sample
 
 from medcontract.cli.main import main
-from medcontract.normalizers.numbers import close, number
-from medcontract.normalizers.text import _normalize, _normalized, _tight, equal, normalize, steps, tight
+from medcontract.normalizers.text import (
+    _normalize,
+    _normalized,
+    _tight,
+    close,
+    equal,
+    normalize,
+    number,
+    steps,
+    tight,
+)
 
 TABLE = {
     "Metformína 5,0 mg.": "METFORMINA 5.0 MG",

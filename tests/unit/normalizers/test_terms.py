@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import property_settings, sample
 
@@ -22,9 +22,16 @@ import medcontract
 from medcontract.contracts import recognition
 from medcontract.contracts.benchmark import Entities, Lexicon
 from medcontract.normalizers.folding import fold, fold_spaced
-from medcontract.normalizers.lists import line_kinds
 from medcontract.normalizers.phrases import Phrases, spaced
-from medcontract.normalizers.terms import CATEGORIES, LEXICON, InvalidTerms, Terms, built_in_terms, lexicon_version
+from medcontract.normalizers.terms import (
+    CATEGORIES,
+    LEXICON,
+    InvalidTerms,
+    Terms,
+    built_in_terms,
+    lexicon_version,
+    line_kinds,
+)
 from medcontract.types import Outline
 
 DATA: dict[str, Any] = json.loads(LEXICON.read_text(encoding="utf-8"))
@@ -157,9 +164,9 @@ def test_markers_do_not_overlap() -> None:
     text = built_in_terms().normalize(
         "Because of fever, and because the guideline says so; because of fever. EN PRIMER LUGAR…"
     )
-    assert built_in_terms().structure(text) == {"because of", "because", "en primer lugar"}
-    assert built_in_terms().evidence(text) == {"guideline", "fever"}
-    assert built_in_terms().structure("because of fever") == {"because of"}
+    assert built_in_terms().markers(text).structure == {"because of", "because", "en primer lugar"}
+    assert built_in_terms().markers(text).evidence == {"guideline", "fever"}
+    assert built_in_terms().markers("because of fever").structure == {"because of"}
 
 
 def test_facts_and_found() -> None:
@@ -331,12 +338,6 @@ _sign_texts = st.lists(st.sampled_from([*_SIGNS, *"ab1.2 %. ", "1.5", "a.b", "\u
 def test_as_a_naive_fold(text: str) -> None:
     """Most texts are folded by a table, the others character by character, with the same result."""
     assert fold(text) == _naive_fold(text)
-
-
-@property_settings(400)
-@given(_sign_texts.map("".join) | st.text(st.sampled_from("a1.\u00e9\u03b1  \n"), max_size=40))
-def test_folded_and_spaced_at_once(text: str) -> None:
-    """However many spaces there are between words."""
     assert fold_spaced(text) == spaced(fold(text))
 
 
@@ -345,6 +346,7 @@ def test_each_character_of_latin_1_as_a_naive_fold() -> None:
     for sign in _SIGNS:
         for text in (sign, f"a{sign}b", f"1{sign}2", f"{sign}.{sign}", f"1.{sign}", f"\u2019{sign}"):
             assert fold(text) == _naive_fold(text)
+    assert fold_spaced(text) == spaced(fold(text))
 
 
 # --- against a matcher that loops over words and terms -------------------------------------------
@@ -386,34 +388,12 @@ def test_shipped_entities_as_a_naive_matcher(pieces: list[str]) -> None:
     }
 
 
-_synonyms = st.dictionaries(_phrases, st.lists(_phrases | st.sampled_from(["x", "x y", "z"]), max_size=3), max_size=5)
-_spelled_texts = st.lists(st.sampled_from("abcxyz"), max_size=14).map(" ".join)
-
-
-@property_settings(500)
-@given(_synonyms, _spelled_texts)
-@example({"a b": ["x"], "b c": ["y"]}, "a y")  # a y is a b c: the name before it is found first
-@example({"a": ["x"], "a b": []}, "x b")
-@example({"a": ["x"], "b": ["y"], "a b": []}, "x y")
-@example({"b": ["y"], "a b": []}, "a y")
-@example({"b": ["y"], "a b": []}, "c y a")
-def test_names_without_a_second_search(synonyms: dict[str, list[str]], text: str) -> None:
-    """The names of a text are those of the normalized text, also where replaced spellings form other names."""
-    try:
-        of = Terms.of({"synonyms": synonyms})
-    except InvalidTerms:
-        return
-    folded = fold_spaced(text)
-    assert of.names_folded(folded) == of.names(of.normalize(text))
-    assert of.normalize_folded(folded) == of.normalize_spaced(text)
-
-
 @property_settings(200)
 @given(st.lists(st.sampled_from([*sorted(NAMES), *sorted(GOLDEN), "no", "de", "unstable", "chronic", "2"]), max_size=8))
-def test_built_in_names_without_a_second_search(pieces: list[str]) -> None:
-    """The same of the built-in terms."""
+def test_names_are_those_of_the_normalized_text(pieces: list[str]) -> None:
+    """Spaced or not."""
     of, text = built_in_terms(), " ".join(pieces)
-    assert of.names_folded(fold_spaced(text)) == of.names(of.normalize(text))
+    assert of.names(of.normalize_spaced(text)) == of.names(of.normalize(text))
 
 
 def test_hostile_text_takes_linear_time() -> None:
@@ -736,31 +716,35 @@ def _normal(text: str) -> str:
 @pytest.mark.parametrize("text", SOUND)
 def test_good_prose_holds_no_fallacy(text: str) -> None:
     """What sound texts say is not taken for bad reasoning, not even in part."""
-    assert built_in_terms().fallacies(_normal(text)) == frozenset()
+    assert built_in_terms().markers(_normal(text)).fallacies == frozenset()
 
 
 @pytest.mark.parametrize("text", UNSOUND)
 def test_bad_reasoning_is_found(text: str) -> None:
     """Claims of certainty, appeals to everyone, anecdotes."""
-    assert len(built_in_terms().fallacies(_normal(text))) == 1
+    assert len(built_in_terms().markers(_normal(text)).fallacies) == 1
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_prose_holds_no_marker(text: str) -> None:
     """Ordinals of medicine, studies of a patient and the like mark neither structure nor evidence."""
-    assert built_in_terms().structure(_normal(text)) == built_in_terms().evidence(_normal(text)) == frozenset()
+    assert (
+        built_in_terms().markers(_normal(text)).structure
+        == built_in_terms().markers(_normal(text)).evidence
+        == frozenset()
+    )
 
 
 @pytest.mark.parametrize("text", STRUCTURED)
 def test_structure_is_found(text: str) -> None:
     """What orders a text; ordinals, too, where no longer name hides them."""
-    assert built_in_terms().structure(_normal(text)) == STRUCTURED[text]
+    assert built_in_terms().markers(_normal(text)).structure == STRUCTURED[text]
 
 
 @pytest.mark.parametrize("text", EVIDENCED)
 def test_evidence_is_found(text: str) -> None:
     """What gives a reason or a source."""
-    assert built_in_terms().evidence(_normal(text)) == EVIDENCED[text]
+    assert built_in_terms().markers(_normal(text)).evidence == EVIDENCED[text]
 
 
 def test_names_hide_markers() -> None:
@@ -769,17 +753,17 @@ def test_names_hide_markers() -> None:
         "structure_markers": ["first", "first of all", "line", "x"], "evidence_markers": ["line of"],
         "synonyms": {"first line": ["primera línea"], "second x": []}, "entities": {"labs": ["line"]},
     })  # fmt: skip
-    assert of.structure(of.normalize("primera línea")) == frozenset()
-    assert of.structure("first line first of all second x") == {"first of all"}
-    assert of.structure("first first line line x") == {"first", "line", "x"}
-    assert of.evidence("first line of") == {"line of"}  # no name holds it
+    assert of.markers(of.normalize("primera línea")).structure == frozenset()
+    assert of.markers("first line first of all second x").structure == {"first of all"}
+    assert of.markers("first first line line x").structure == {"first", "line", "x"}
+    assert of.markers("first line of").evidence == {"line of"}  # no name holds it
 
 
 def test_fallacies_are_found() -> None:
     """In both languages, distinct ones."""
     text = "Everyone knows that. Everyone knows that! Todo el mundo sabe que es gripe: no puede ser otra cosa."
     expected = {"everyone knows that", "todo el mundo sabe que", "no puede ser otra cosa"}
-    assert built_in_terms().fallacies(built_in_terms().normalize(text)) == expected
+    assert built_in_terms().markers(built_in_terms().normalize(text)).fallacies == expected
 
 
 # --- lexicons of users ---------------------------------------------------------------------------
@@ -851,8 +835,8 @@ def test_extended() -> None:
     assert of.facts("heart attack") == built_in_terms().facts("myocardial infarction")
     assert of.facts("asthma") == {"frozen shoulder"}  # replaced
     assert of.facts("sepsis") == built_in_terms().facts("sepsis")
-    assert of.evidence("guideline as the scan shows") == {"guideline", "as the scan shows"}
-    assert built_in_terms().evidence("as the scan shows") == {"scan"}
+    assert of.markers("guideline as the scan shows").evidence == {"guideline", "as the scan shows"}
+    assert built_in_terms().markers("as the scan shows").evidence == {"scan"}
 
 
 def test_replaced() -> None:
@@ -860,7 +844,7 @@ def test_replaced() -> None:
     data = {"replace": True, "entities": {"labs": ["glucose"]}}
     of = built_in_terms().extended(data)
     assert _entities("glucose, fever, glucosa", of) == {"labs": {"glucose"}}
-    assert of.structure("first") == of.facts("asthma") == frozenset()
+    assert of.markers("first").structure == of.facts("asthma") == frozenset()
     assert of.sha256 == Terms.of({"entities": {"labs": ["Glucose"]}}).sha256
 
 

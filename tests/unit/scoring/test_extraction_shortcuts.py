@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tests.support import property_settings
 
 from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
-from medcontract.normalizers.numbers import close
-from medcontract.normalizers.text import equal, normalize, tight
+from medcontract.normalizers.text import close, equal, normalize, tight
 from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.extraction import TRACK, name_pairs
 from medcontract.scoring.extraction.comparing import Comparer, Options

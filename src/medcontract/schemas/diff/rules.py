@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Any
 
-from medcontract.schemas.diff.change import Change, listed, unjudged
-from medcontract.schemas.diff.node import key
+from medcontract.schemas.diff.nodes import Change, key, listed, unjudged
 from medcontract.schemas.json_schema import RULES_KEYWORD
 
 _PROSE = ("code", "message", "hint")

@@ -14,10 +14,7 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.normalizers.folding import fold_spaced
-from medcontract.normalizers.lists import line_kinds
-from medcontract.normalizers.markers import NOTHING, Found
-from medcontract.normalizers.terms import CATEGORIES, Terms
+from medcontract.normalizers.terms import CATEGORIES, Markers, Terms, line_kinds
 from medcontract.scoring.folding import bare_signs
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ONE, ZERO
@@ -88,7 +85,7 @@ class Side(NamedTuple):
     """The entities, if they were given."""
     bare: tuple[str | None, str | None]
     """Answer and diagnosis as written, if normalization leaves nothing of them."""
-    markers: Found
+    markers: Markers
     """The markers in the rationale of a model. Those of structure include the kinds of lists in it as written."""
 
 
@@ -100,10 +97,10 @@ def normalized_sides(terms: Terms, settings: Settings, said: Sequence[Any], mark
 
     This is done step by step: what a step needs stays in the cache of the CPU, which is much faster.
     """
-    answers = [_normalized(fold_spaced, each.answer) for each in said]
+    answers = [_normalized(terms.normalize_spaced, each.answer) for each in said]
     names = [_names(terms, *each) for each in zip(said, answers, strict=True)]
     rationales = [_normalized(terms.normalize_spaced, each.rationale) for each in said]
-    found = [_markers(terms, *each) for each in zip(said, rationales, strict=True)] if markers else repeat(NOTHING)
+    found = [_markers(terms, *each) for each in zip(said, rationales, strict=True)] if markers else repeat(Markers())
     only_names = terms.facts_are_about_names and not settings.compare_answers
     return map(partial(_side, terms, only_names), said, answers, names, rationales, found)
 
@@ -112,34 +109,32 @@ def _side(
     terms: Terms,
     only_names: bool,
     said: Any,
-    folded: str | None,
+    answer: str | None,
     names: Collection[str],
     rationale: str | None,
-    markers: Found,
+    markers: Markers,
 ) -> Side:
-    """`folded` is the answer, and `names` are those in it: often `only_names` are compared."""
+    """`names` are those in the normalized answer: often `only_names` are compared."""
     given = _given(terms, said.entities) if said.entities is not None else None
-    answer = ""
-    if folded and not (only_names and not terms.entity_names.isdisjoint(names)):
-        answer = terms.normalize_folded(folded)
     diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
     bare: tuple[str | None, str | None] = _NO_SIGNS
-    if folded == "" or diagnosis == "":
-        bare = bare_signs(said.answer, folded), bare_signs(said.diagnosis, diagnosis)
-    return Side(answer, rationale, diagnosis, tuple(names), given, bare, markers)
+    if answer == "" or diagnosis == "":
+        bare = bare_signs(said.answer, answer), bare_signs(said.diagnosis, diagnosis)
+    kept = "" if only_names and not terms.entity_names.isdisjoint(names) else answer or ""
+    return Side(kept, rationale, diagnosis, tuple(names), given, bare, markers)
 
 
-def _names(terms: Terms, said: Any, folded: str | None) -> Collection[str]:
+def _names(terms: Terms, said: Any, answer: str | None) -> Collection[str]:
     """The names in an answer, if no entities were given."""
-    return terms.names_folded(folded) if folded and said.entities is None else ()
+    return terms.names(answer) if answer and said.entities is None else ()
 
 
-def _markers(terms: Terms, said: Any, rationale: str | None) -> Found:
+def _markers(terms: Terms, said: Any, rationale: str | None) -> Markers:
     """The markers in a normalized rationale, with the kinds of lists in it as written."""
     if not rationale:
-        return NOTHING
+        return Markers()
     structure, evidence, fallacies = terms.markers(rationale)
-    return Found(structure | line_kinds(said.rationale), evidence, fallacies)
+    return Markers(structure | line_kinds(said.rationale), evidence, fallacies)
 
 
 def _given(terms: Terms, entities: Any) -> Entities:

@@ -9,8 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from medcontract.normalizers.numbers import close
-from medcontract.normalizers.text import equal, normalize
+from medcontract.normalizers.text import close, equal, normalize
 
 
 class FieldMiss(Struct, frozen=True, gc=False):

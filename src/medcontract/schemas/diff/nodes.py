@@ -3,45 +3,56 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, Literal, NamedTuple
 
-from medcontract.problems import pointer_tokens
+from medcontract.problems import pointer
 
 TYPES = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
 """`number` covers integers and fractions."""
-ANNOTATIONS = frozenset({
-    "$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly",
-    "writeOnly", "contentMediaType", "contentEncoding", "contentSchema",
-})  # fmt: skip
+_ANNOTATIONS = frozenset({"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated"})
 DEFINITIONS = frozenset({"$defs", "definitions"})
+_REFERENCE = re.compile(r"#(?:/(\$defs|definitions)/([A-Za-z0-9_.-]+))?")
+Breaks = Literal["none", "readers", "writers", "both"]
 
 
-@dataclass(frozen=True, eq=False)
-class Root:
-    """The root schema."""
+class Change(NamedTuple):
+    """What changed, where, and in which direction."""
 
-    schema: Any
+    pointer: str
+    """A pointer into the new schema; for what was removed, into the old one."""
+    message: str
+    tighter: bool = False
+    """Whether values that were accepted may be rejected now."""
+    looser: bool = False
+    """Whether values that were rejected may be accepted now."""
 
-    @cached_property
-    def dialect(self) -> str:
-        return str(self.schema.get("$schema", "2020-12")) if isinstance(self.schema, dict) else ""
+    @property
+    def breaks(self) -> Breaks:
+        if self.tighter:
+            return "both" if self.looser else "writers"
+        return "readers" if self.looser else "none"
 
-    @cached_property
-    def decisive(self) -> str:
-        """Its text, without its own annotations."""
-        words = self.schema.items() if isinstance(self.schema, dict) else ()
-        return key({word: value for word, value in words if not is_annotation(word)})
+
+def unjudged(pointer: str, what: str) -> Change:
+    return Change(pointer, f"{what}: cannot be judged", tighter=True, looser=True)
+
+
+def listed(values: Iterable[Any], most: int = 8) -> str:
+    """Return JSON values for a message: not too many, and not too long."""
+    texts = [v if isinstance(v, str) and v == v.strip() != "" else json.dumps(v, ensure_ascii=False) for v in values]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(text if len(text) <= 60 else text[:59] + "…" for text in texts[:most]) + more
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
     """A schema or subschema."""
 
-    root: Root
+    root: Any
+    """The schema around it."""
     at: str
     """The pointer of its assertions: the target if it is a reference."""
     words: Mapping[str, Any]
@@ -74,7 +85,7 @@ class Node:
         """The schema under a keyword; one that accepts everything if there is none."""
         value, at = self.words.get(word, True), self.place(word)
         for token in tokens:
-            value, at = value[token], f"{at}/{_escaped(token)}"
+            value, at = value[token], at + pointer((token,))
         return read(self.root, value, at)
 
     def children(self, word: str) -> list[Node]:
@@ -87,15 +98,11 @@ class Node:
         return self.child("properties", name) if known else self.child("additionalProperties")
 
     def place(self, word: str) -> str:
-        return self.places.get(word, f"{self.at}/{_escaped(word)}")
+        return self.places.get(word, self.at + pointer((word,)))
 
 
 def is_annotation(word: str) -> bool:
-    return word in ANNOTATIONS or word.startswith("x-")
-
-
-def _escaped(token: str | int) -> str:
-    return str(token).replace("~", "~0").replace("/", "~1")
+    return word in _ANNOTATIONS or word.startswith("x-")
 
 
 def key(value: Any) -> str:
@@ -111,13 +118,11 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def read(root: Root, schema: Any, at: str = "", seen: frozenset[str] = frozenset()) -> Node:
-    """The schema at a pointer. `seen`: the references that led here, to avoid cycles."""
+def read(root: Any, schema: Any, at: str = "", seen: frozenset[str] = frozenset()) -> Node:
+    """Return the schema at a pointer. `seen`: the references that led here, to avoid cycles."""
     if isinstance(schema, bool):
         schema = {} if schema else {"not": {}}
     node = Node(root, at, schema)
-    if "$ref" in schema and "draft-0" in root.dialect:  # these drafts ignore its siblings
-        node = Node(root, at, {word: v for word, v in schema.items() if word == "$ref" or is_annotation(word)})
     target = _only_target(node)
     if target is None or target[0] in seen:
         return node
@@ -128,30 +133,18 @@ def read(root: Root, schema: Any, at: str = "", seen: frozenset[str] = frozenset
 
 
 def _only_target(node: Node) -> tuple[str, Any] | None:
-    """The pointer and schema that a node without other assertions refers to."""
+    """Return the pointer and schema that a node without other assertions refers to."""
     if node.assertions == {"$ref"}:
-        return find_reference(node.root.schema, node.words["$ref"])
-    if node.assertions == {"allOf"} and len(node.words["allOf"]) == 1:  # annotations next to `$ref` in draft-07
+        return find_reference(node.root, node.words["$ref"])
+    if node.assertions == {"allOf"}:  # a reference next to annotations in draft-07
         return f"{node.place('allOf')}/0", node.words["allOf"][0]
     return None
 
 
-def is_own(root: Any, reference: str) -> bool:
-    """Whether a reference points into the same schema."""
-    return reference.partition("#")[0] in ("", root.get("$id") if isinstance(root, dict) else None)
-
-
 def find_reference(root: Any, reference: str) -> tuple[str, Any] | None:
-    """The pointer of a reference and its target; None if the target is not in this file."""
-    pointer = unquote(reference.partition("#")[2])
-    if not is_own(root, reference) or (pointer and not pointer.startswith("/")):
+    """Return the pointer of a reference and its target; None if it is not a definition of this schema."""
+    match = _REFERENCE.fullmatch(reference)
+    if match is None or not isinstance(root, dict):
         return None
-    value = root
-    for name in pointer_tokens(pointer):
-        if isinstance(value, list) and name in map(str, range(len(value))):
-            value = value[int(name)]
-        elif isinstance(value, dict) and name in value:
-            value = value[name]
-        else:
-            return None
-    return (pointer, value) if isinstance(value, dict | bool) else None
+    target = root if match[1] is None else root.get(match[1], {}).get(match[2])
+    return None if target is None else (reference[1:], target)

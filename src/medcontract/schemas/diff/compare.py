@@ -1,0 +1,282 @@
+"""Compares two schemas of the kind that `schema export` writes, keyword by keyword, in parallel.
+
+A schema defines the set of values that it accepts. A change that removes values breaks *writers*: what they write
+for the old schema may be rejected. A change that adds values breaks *readers*: they may get values that the old
+schema did not allow. A change that cannot be judged is reported as breaking both: a breaking change is never reported
+as harmless, but a harmless one may be reported as breaking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from itertools import combinations, zip_longest
+from math import inf
+from typing import Any
+
+from medcontract.contracts.string_patterns import BLANK, NON_BLANK
+from medcontract.schemas.diff.nodes import Change, Node, is_annotation, key, listed, read, unjudged
+from medcontract.schemas.diff.rules import compare_rules
+
+JUDGED = frozenset({
+    "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
+    "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "not", "required", "properties",
+    "additionalProperties", "items",
+})  # fmt: skip
+"""Also `anyOf` and `oneOf` without siblings, and `then` and `else` if `if` did not change."""
+_MOST = 50
+"""The maximum number of alternatives that are compared pairwise."""
+Alternatives = dict[str, list[Node]]
+"""The alternatives for values of each type."""
+_ARTICLES = {"array": "a list", "integer": "an integer", "null": "null", "object": "an object", "boolean": "a boolean"}
+
+
+def compare(old: Any, new: Any) -> list[Change]:
+    """The changes from one JSON Schema to another, in the order of the schema."""
+    changes = _Walk().nodes(read(old, old), read(new, new), "the top level")
+    return list(dict.fromkeys([*changes, *compare_rules(old, new)]))
+
+
+class _Walk:
+    """Compares each pair of schemas once: definitions are used often, and may be recursive."""
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[str, str, frozenset[str]]] = set()
+
+    def nodes(self, old: Node, new: Node, label: str) -> Iterator[Change]:
+        """Compare the accepted types, and the alternatives for each type."""
+        yield from _remarks(old, new, label)
+        before, now = _alternatives(old), _alternatives(new)
+        yield from _types(before, now, label)
+        pairs: dict[tuple[Node, Node], set[str]] = {}
+        for kind in sorted(before.keys() & now.keys()):
+            for one, other in _paired(before[kind], now[kind]):
+                if one and other:
+                    pairs.setdefault((one, other), set()).add(kind)
+                elif one:
+                    yield Change(one.at, f"an alternative of {label} was removed", tighter=True)
+                elif other:
+                    yield Change(other.at, f"an alternative of {label} was added", looser=True)
+        for (one, other), kinds in pairs.items():
+            yield from self._pair(one, other, frozenset(kinds), label)
+
+    def _pair(self, old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Change]:
+        """Compare two schemas for values of these types."""
+        yield from _remarks(old, new, label)
+        pair = (old.identity, new.identity, kinds)
+        if pair in self.seen:
+            return
+        self.seen.add(pair)
+        old, new = _without_same_spelling(old, new)
+        words = [word for word in dict.fromkeys([*old.words, *new.words]) if word in old.assertions | new.assertions]
+        yield from _values(old, new, label)
+        yield from _limits(old, new, kinds, label)
+        yield from _demand("not", old, new, label)
+        if "string" in kinds:
+            yield from _demand("pattern", old, new, label)
+        if "object" in kinds:
+            yield from _required(old, new)
+            yield from self._properties(old, new, label)
+        if "array" in kinds:
+            yield from self.nodes(old.child("items"), new.child("items"), f"an item of {label}")
+        judged = JUDGED
+        if "if" in old.words and "if" in new.words and key(old.words["if"]) == key(new.words["if"]):
+            judged = JUDGED | {"if", "then", "else"}
+            for word in ("then", "else"):
+                yield from self.nodes(old.child(word), new.child(word), label)
+        yield from _unknown([word for word in words if word not in judged], old, new, label)
+
+    def _properties(self, old: Node, new: Node, label: str) -> Iterator[Change]:
+        before, now = (node.words.get("properties", {}) for node in (old, new))
+        for name in dict.fromkeys([*now, *before]):
+            one, other = old.property(name), new.property(name)
+            if (name in now) != (name in before) and not (one.never or other.never):
+                what = "no longer" if name in before else "now"
+                yield Change((one if name in before else other).at, f"'{name}' is {what} listed in 'properties'")
+            yield from self.nodes(one, other, f"'{name}'")
+        one, other = (node.child("additionalProperties") for node in (old, new))
+        yield from self.nodes(one, other, f"any other key of {label}")
+
+
+def _types(before: Alternatives, now: Alternatives, label: str) -> Iterator[Change]:
+    gone, added = before.keys() - now.keys(), now.keys() - before.keys()
+    if not gone and not added:
+        return
+    if not before or not now:
+        message = f"{label} is {'now' if now else 'no longer'} allowed"
+    elif gone and added:
+        message = f"{label} must now be {_named(now.keys())}; it was {_named(before.keys())}"
+    else:
+        message = f"{label} may {'no longer' if gone else 'now also'} be {_named(gone or added)}"
+    node = now[min(added)][0] if added else before[min(gone)][0]
+    place = node.place("type") if before and now and "type" in node.words else node.at
+    yield Change(place, message, tighter=bool(gone), looser=bool(added))
+
+
+def _named(kinds: AbstractSet[str]) -> str:
+    words = kinds - _NUMBER | ({"number"} if kinds >= _NUMBER else kinds & _NUMBER)
+    return " or ".join(_ARTICLES.get(word, f"a {word}") for word in sorted(words, key=lambda w: (w == "null", w)))
+
+
+def _alternatives(node: Node) -> Alternatives:
+    """The alternatives for values of each type: the branches of a union, or the schema itself."""
+    branches = [node]
+    if node.assertions == {"anyOf"}:
+        branches = node.children("anyOf")
+    elif node.assertions == {"oneOf"} and len(node.words["oneOf"]) <= _MOST:
+        choices = node.children("oneOf")
+        branches = choices if all(_disjoint(a, b) for a, b in combinations(choices, 2)) else [node]
+    found: Alternatives = {}
+    for branch in branches:
+        for kind in branch.types:
+            found.setdefault(kind, []).append(branch)
+    return found
+
+
+def _disjoint(a: Node, b: Node) -> bool:
+    """Whether no value can match both schemas: their types differ, or those of a key that one of them requires."""
+    names = {*a.words.get("required", ()), *b.words.get("required", ())}
+    return not a.types & b.types or (
+        a.types == b.types == {"object"}
+        and any(not _accepted(a.property(name)) & _accepted(b.property(name)) for name in names)
+    )
+
+
+def _accepted(node: Node) -> frozenset[str]:
+    """The types that a schema accepts at most."""
+    branches = node.children("anyOf") if node.assertions == {"anyOf"} else [node]
+    return frozenset().union(*(branch.types for branch in branches))
+
+
+def _paired(old: list[Node], new: list[Node]) -> Iterator[tuple[Node | None, Node | None]]:
+    """Pair the alternatives: those with the same text first, the others in order."""
+    one, other = ({node: key(dict(node.words)) for node in nodes} for nodes in (old, new))
+    same = {*one.values()} & {*other.values()}
+    first, second = (
+        sorted(found, key=lambda node: (found[node] not in same, found[node] * (found[node] in same)))
+        for found in (one, other)
+    )
+    return zip_longest(first, second)
+
+
+# --- keywords that apply to a value itself
+
+_NUMBER = frozenset({"integer", "fraction"})
+
+
+def _values(old: Node, new: Node, label: str) -> Iterator[Change]:
+    """`enum`, and `const`, which is an enumeration with one value."""
+    before, now = _listed_values(old), _listed_values(new)
+    node = old if now is None else new
+    place = node.place("const" if "const" in node.words else "enum")
+    if before is None and now is not None:
+        yield Change(place, f"{label} must now be one of {listed(now.values())}", tighter=True)
+    elif before is not None and now is None:
+        yield Change(place, f"{label} no longer has to be one of {listed(before.values())}", looser=True)
+    elif before is not None and now is not None:
+        gone, added = (listed(a[k] for k in a if k not in b) for a, b in ((before, now), (now, before)))
+        if gone:
+            yield Change(place, f"{label} no longer accepts {gone}", tighter=True)
+        if added:
+            yield Change(place, f"{label} now also accepts {added}", looser=True)
+
+
+def _listed_values(node: Node) -> dict[str, Any] | None:
+    """The values that it lists, by their comparison key; None if it does not list values."""
+    found = {key(value): value for value in node.words["enum"]} if "enum" in node.words else None
+    if "const" not in node.words:
+        return found
+    only = key(node.words["const"])
+    return {only: node.words["const"]} if found is None or only in found else {}
+
+
+_LIMITS = (
+    ("number", 1, ("minimum", "exclusiveMinimum"), -inf, "be {}"),
+    ("number", -1, ("maximum", "exclusiveMaximum"), -inf, "be {}"),
+    ("string", 1, ("minLength",), 0, "have {} characters"), ("string", -1, ("maxLength",), -inf, "have {} characters"),
+    ("array", 1, ("minItems",), 0, "have {} items"), ("array", -1, ("maxItems",), -inf, "have {} items"),
+    ("object", 1, ("minProperties",), 0, "have {} keys"), ("object", -1, ("maxProperties",), -inf, "have {} keys"),
+)  # fmt: skip
+"""Type, 1 for a lower and -1 for an upper limit, keywords (the second is exclusive), the default, message."""
+_SIDES = {(1, False): "at least", (1, True): "more than", (-1, False): "at most", (-1, True): "less than"}
+
+
+def _limits(old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Change]:
+    """Lower and upper limits of a number, or of the number of characters, items or keys."""
+    for kind, sign, words, none, demand in _LIMITS:
+        before, now = (  # the limit (negative for upper ones), whether it is excluded, its keyword: larger is tighter
+            max(((sign * node.words[w], w != words[0], w) for w in words if w in node.words), default=(none, False, ""))
+            for node in (old, new)
+        )
+        if before[:2] == now[:2] or not kinds & (_NUMBER if kind == "number" else {kind}):
+            continue
+        was, must = (demand.format(f"{_SIDES[sign, strict]} {sign * limit}") for limit, strict, _ in (before, now))
+        message = f"{label} must now {must}" + (f"; before, it had to {was}" if before[2] else "")
+        message = message if now[2] else f"{label} no longer has to {was}"
+        place, tighter = (new.place(now[2]) if now[2] else old.place(before[2])), now[:2] > before[:2]
+        yield Change(place, message, tighter=tighter, looser=not tighter)
+
+
+def _required(old: Node, new: Node) -> Iterator[Change]:
+    before, now = (dict.fromkeys(node.words.get("required", ())) for node in (old, new))
+    yield from (Change(new.place("required"), f"'{n}' is now required", tighter=True) for n in now if n not in before)
+    yield from (
+        Change(old.place("required"), f"'{n}' is no longer required", looser=True) for n in before if n not in now
+    )
+
+
+def _demand(word: str, old: Node, new: Node, label: str) -> Iterator[Change]:
+    """A keyword that can only restrict values, and that can only be compared for equality."""
+    if word in new.words and word not in old.words:
+        yield Change(new.place(word), f"{label} must now satisfy '{word}'", tighter=True)
+    elif word in old.words and word not in new.words:
+        yield Change(old.place(word), f"{label} no longer has to satisfy '{word}'", looser=True)
+    else:
+        yield from _unknown([word], old, new, label)
+
+
+_ONLY_BLANKS = ({"pattern": BLANK}, {"not": {"type": "string", "pattern": NON_BLANK}})
+
+
+def _without_same_spelling(old: Node, new: Node) -> tuple[Node, Node]:
+    """Published schemas used to express "only blanks" by a pattern: the equivalent `not` is not a change."""
+    said = [{word: node.words[word] for word in ("pattern", "not") if word in node.words} for node in (old, new)]
+    if said[0] != said[1] and all(words in _ONLY_BLANKS for words in said):
+        return _without(old, "pattern", "not"), _without(new, "pattern", "not")
+    return old, new
+
+
+def _without(node: Node, *words: str) -> Node:
+    return replace(node, words={word: value for word, value in node.words.items() if word not in words})
+
+
+def _remarks(old: Node, new: Node, label: str) -> Iterator[Change]:
+    """Annotations, which do not affect validation."""
+    for word in dict.fromkeys([*old.words, *new.words]):
+        if is_annotation(word) and word != "x-medcontract-rules" and _text(old, word) != _text(new, word):
+            yield Change(*_what(word, old, new, label))
+
+
+def _unknown(words: list[str], old: Node, new: Node, label: str) -> Iterator[Change]:
+    """Other keywords, which can only be compared for equality."""
+    yield from (unjudged(*_what(word, old, new, label)) for word in words if not _same(word, old, new))
+
+
+def _what(word: str, old: Node, new: Node, label: str) -> tuple[str, str]:
+    how = "was removed" if word not in new.words else "changed" if word in old.words else "was added"
+    return (new if word in new.words else old).place(word), f"{word} of {label} {how}"
+
+
+def _text(node: Node, word: str) -> str:
+    return key(node.words[word]) if word in node.words else ""
+
+
+def _same(word: str, old: Node, new: Node) -> bool:
+    """Check whether a keyword has the same text, and the definitions that it may refer to, too."""
+    before, now = _text(old, word), _text(new, word)
+    return before == now and ("$ref" not in before or _decisive(old.root) == _decisive(new.root))
+
+
+def _decisive(root: dict[str, Any]) -> str:
+    return key({word: value for word, value in root.items() if not is_annotation(word)})
