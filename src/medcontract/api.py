@@ -424,6 +424,17 @@ def score_submission(
     return calls.score_submission(submission, truth, ignored, options)
 
 
+def read_score(file: FileName | bytes) -> Score:
+    """Read a score that was written as JSON, by `score` on the command line or `Score.to_json`, to show it again.
+
+    Raises `InvalidData` if it is not one, and `CallError` if its track is unknown: a plugin or a challenge has to be
+    loaded first.
+    """
+    from medcontract.evaluation import score as scoring
+
+    return scoring.read_score(load(file, _SCORE))
+
+
 def compare(
     baseline: FileName | Score,
     rerun: FileName | Score,

@@ -744,8 +744,8 @@ def figures_in(track: str, score: medcontract.Score) -> Iterator[tuple[str, tupl
     assert score.result is not None, score.reasons
     yield from _numbers({name: value for name, value in score.result.items() if name != "metadata"}, ())
     headline = {"triage": "mean_jaccard_index", "extraction": "mean_accuracy"}.get(track)
-    if headline is not None and score._headline[1] is not None:
-        yield headline, (headline,), score._headline[1]
+    if headline is not None and score.headline[1] is not None:
+        yield headline, (headline,), score.headline[1]
 
 
 def _numbers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], float]]:

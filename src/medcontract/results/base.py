@@ -39,7 +39,7 @@ class Item(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if name in self._values:
                 if show_values:
-                    data[name] = value
+                    data[name] = plain(value, show_values)
             elif value is not None or name not in self._optional:
                 data[name] = plain(value, show_values)
         return data

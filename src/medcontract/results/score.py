@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from msgspec.structs import asdict
+from msgspec import field
+from msgspec.structs import asdict, replace
 
 from medcontract.problems import plural
 from medcontract.results.base import Item, Result, Row
@@ -23,6 +24,15 @@ class FileProblem(Problem, frozen=True, kw_only=True):
 
     file: Str
     """The base name of the file."""
+    letter: Str | None = None
+    """The column as spreadsheets name it (C); absent if the problem is not in a cell of a CSV file."""
+
+    more_records: Position | None = None
+    """How many other records have a similar problem that is not listed; set on the last one that is."""
+    more_problems: Position | None = None
+    """The same, where a record has several of them."""
+
+    _optional = frozenset({"letter", "more_records", "more_problems"})
 
     _path: str | None = None
     """The path as given, for formats that open the file; it is never part of the output of a score."""
@@ -30,7 +40,22 @@ class FileProblem(Problem, frozen=True, kw_only=True):
 
 def in_file(name: str, problem: Problem, path: str | None = None) -> FileProblem:
     """The problem, with the name of its file."""
-    return FileProblem(**asdict(problem), file=name, _path=path)
+    more, records = problem._more or None, problem._more_are == "record"
+    return FileProblem(
+        **asdict(problem), file=name, letter=problem._letter, more_records=more if records else None,
+        more_problems=None if records else more, _path=path,
+    )  # fmt: skip
+
+
+def from_json(problem: FileProblem) -> FileProblem:
+    """The problem as it was when it was written."""
+    return replace(
+        problem,
+        _plain_pointer=problem.pointer,
+        _letter=problem.letter,
+        _more=problem.more_records or problem.more_problems or 0,
+        _more_are="problem" if problem.more_problems else "record",
+    )
 
 
 class ProtocolUsed(Item, frozen=True, kw_only=True):
@@ -59,9 +84,10 @@ class InputFile(Item, frozen=True, kw_only=True):
     """Truths: SHA-256 of the sorted canonical records of all files, independent of order, container and parts."""
     records: Count | None
     """The number of records; null for documents."""
+    how: Str | None = None
+    """How the contract is known, such as `recognized by its columns`; absent if it was given."""
 
-    _how: str | None = None
-    """How the contract is known, such as `recognized by its columns`."""
+    _optional = frozenset({"how"})
 
 
 class Processing(Item, frozen=True, kw_only=True):
@@ -152,6 +178,29 @@ class FailureMode(Item, frozen=True, kw_only=True):
     """The number of occurrences."""
 
 
+class Summary(Item, frozen=True, kw_only=True):
+    """The outcome in brief, and what else people are shown."""
+
+    team_name: Str | None = None
+    """The name of the team according to the files."""
+    headlines: dict[str, float | None] = field(default_factory=dict)
+    """The figure that submissions are ranked by, then the one to show if that is null."""
+    decision: Literal["GO", "NO-GO"] | None = None
+    """The decision, in tracks that have one."""
+    gates: dict[str, bool | None] = field(default_factory=dict)
+    """The gates of the decision, and whether each one passed; null if it could not be checked."""
+    problems: Count = 0
+    """The number of problems in all files, including those that are not listed."""
+    errors: Count = 0
+    """The number of errors among them."""
+    violations: tuple[Str, ...] = ()
+    """How often each rule across files was violated, in words."""
+    hints: tuple[Str, ...] = ()
+    """Hints with ids of records; only with --show-values."""
+
+    _values = frozenset({"hints"})
+
+
 class Score(Result, frozen=True, kw_only=True):
     """The output of `medcontract score`."""
 
@@ -183,69 +232,65 @@ class Score(Result, frozen=True, kw_only=True):
     """The version of medcontract that wrote this."""
     environment: Environment
     """The environment that it was computed in."""
+    summary: Summary | None = None
+    """The outcome in brief."""
 
-    _optional = frozenset({"breakdown", "failure_modes", "participant"})
+    _optional = frozenset({"breakdown", "failure_modes", "participant", "summary"})
 
-    _decision: str | None = None
-    _gates: tuple[tuple[str, bool | None], ...] = ()
-    """The gates of the decision, and whether each one passed."""
-    _team: str | None = None
-    _found: int = 0
-    """The number of problems, including those that are not listed."""
-    _errors: int = 0
-    _broken_rules: tuple[str, ...] = ()
-    """How often each rule across files was violated, in words."""
-    _hints: tuple[str, ...] = ()
-    """Hints for users. They contain ids, which are values of records."""
     _figures: tuple[Any, ...] = ()
     """The descriptions of the figures (`scoring.track.Figure`)."""
-    _headline: tuple[str, float | None] = ("", None)
-    """The figure that submissions are ranked by."""
+    _tables: tuple[Any, ...] = ()
+    """The tables that the track shows (`results.tables.Table`)."""
     _lower_is_better: bool = False
     """Whether a lower headline is better."""
     _entrant: str = "team"
     """What the name of a submission refers to: a team or a model."""
-    _second: tuple[str, float | None] = ("", None)
-    """The figure to show if there is no headline."""
-    _tables: Any = None
-    """Creates the tables of the text formats from the score (`scoring.track.Track.tables`)."""
-    _counted_here: bool = True
-    """Whether medcontract computed the figures, rather than taking them from an existing report."""
+
+    @property
+    def brief(self) -> Summary:
+        """The outcome in brief; empty for scores of versions without it."""
+        return self.summary or Summary()
+
+    @property
+    def headline(self) -> tuple[str, float | None]:
+        """The name and value of the figure that submissions are ranked by."""
+        return next(iter(self.brief.headlines.items()), ("", None))
 
     @property
     def decision(self) -> str | None:
         """GO or NO-GO, in tracks that have a decision."""
-        return self._decision
-
-    @property
-    def errors(self) -> int:
-        """The number of errors in all files, including those that are not listed."""
-        return self._errors
-
-    @property
-    def warning_count(self) -> int:
-        """The number of warnings: about the score, and in all files, including those that are not listed."""
-        own = [warning for warning in self.warnings if warning not in self._broken_rules]
-        listed = sum(problem.severity == "warning" for problem in self.problems)
-        return len(own) + max(self._found - self._errors, listed)
+        return self.brief.decision
 
     @property
     def team_name(self) -> str | None:
         """The name of the team according to the files."""
-        return self._team
+        return self.brief.team_name
+
+    @property
+    def errors(self) -> int:
+        """The number of errors in all files, including those that are not listed."""
+        return self.brief.errors
+
+    @property
+    def warning_count(self) -> int:
+        """The number of warnings: about the score, and in all files, including those that are not listed."""
+        own = [warning for warning in self.warnings if warning not in self.brief.violations]
+        listed = sum(problem.severity == "warning" for problem in self.problems)
+        return len(own) + max(self.brief.problems - self.errors, listed)
 
     def _data(self, show_values: bool) -> dict[str, Any]:
         data: dict[str, Any] = super()._data(show_values)
         listed = len(self.problems)
-        if self._found > listed:
-            data["warnings"].append(f"{self._found:,} problems in total, of which {listed} are listed")
+        found = self.brief.problems
+        if found > listed:
+            data["warnings"].append(f"{found:,} problems in total, of which {listed} are listed")
         return data
 
     def _columns(self) -> tuple[str, ...]:
         return ("figure", "value")
 
     def _rows(self, show_values: bool) -> list[Row]:
-        name, value = self._headline
+        name, value = self.headline
         figures = dict(_numbers(self.result or {}))
         if value is not None:  # first, whether it is in the result or derived from it
             figures = {name: figures.pop(name, value), **figures}
@@ -253,7 +298,7 @@ class Score(Result, frozen=True, kw_only=True):
 
     def __bool__(self) -> bool:
         """Whether the score counts and the decision is not NO-GO."""
-        return self.valid and self._decision != "NO-GO"
+        return self.valid and self.decision != "NO-GO"
 
     def __iter__(self) -> Iterator[FileProblem]:
         return iter(self.problems)
@@ -263,7 +308,7 @@ class Score(Result, frozen=True, kw_only=True):
 
     def _summary(self) -> str:
         state = "valid" if self.valid else "not valid"
-        decision = f", {self._decision}" if self._decision else ""
+        decision = f", {self.decision}" if self.decision else ""
         return f"{self.track}: {state}{decision}, {plural(len(self.problems), 'problem')} listed"
 
 

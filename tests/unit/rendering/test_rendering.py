@@ -18,9 +18,11 @@ from medcontract import rendering
 from medcontract.cli.main import main
 from medcontract.contracts import registry
 from medcontract.contracts.lesion_classes import CLASSES
+from medcontract.errors import CallError
 from medcontract.rendering import markdown, text
 from medcontract.rendering.view import View, plain
 from medcontract.results.base import Result
+from medcontract.results.score import Score
 from medcontract.results.tables import Table
 
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
@@ -213,3 +215,45 @@ def test_the_same_problem_in_many_records_is_one_annotation(call: Call) -> None:
     (result,) = sarif["runs"][0]["results"]
     assert result["occurrenceCount"] == 27
     assert result["message"]["text"].startswith("first in record 3: 'AK'")
+
+
+# --- scores from their own JSON -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("show_values", [False, True])
+@pytest.mark.parametrize("participant", [False, True])
+@pytest.mark.parametrize("track", registry.TRACKS)
+def test_a_score_from_its_own_json_reads_the_same(track: str, participant: bool, show_values: bool) -> None:
+    """Text, Markdown and HTML, also of what its JSON only has with values of records."""
+    explained = track == "extraction" and not participant
+    score = medcontract.score(EXAMPLES / track, participant=participant, breakdown=explained)
+    _assert_same_pages(score, show_values)
+
+
+@pytest.mark.parametrize("show_values", [False, True])
+def test_a_refusal_from_its_own_json_reads_the_same(show_values: bool) -> None:
+    """With more problems than are listed, in cells of a CSV file."""
+    rows = "".join(f"X{n},{'nv' if n % 2 else 'NV'}\n" for n in range(50))
+    Path("truth.csv").write_text(f"image_id,label\n{rows}", encoding="utf-8")
+    score = medcontract.score("truth.csv", f"{LESIONS}/predictions.csv", max_problems=7)
+    assert (score.valid, len(score.problems), score.errors) == (False, 14, 62)
+    assert "(column B)" in rendering.render(score, "text")
+    _assert_same_pages(score, show_values)
+
+
+def _assert_same_pages(score: Score, show_values: bool) -> None:
+    back = medcontract.read_score(score.to_json(show_values).encode())
+    for name in ("text", "markdown", "html"):
+        view = View(show_values=show_values)
+        assert rendering.render(back, name, view) == rendering.render(score, name, view), name
+    assert json.loads(back.to_json(show_values)) == json.loads(score.to_json(show_values))
+
+
+def test_a_score_of_an_older_version_can_be_read() -> None:
+    """Without a summary: there is no headline, but the tables are there."""
+    data = medcontract.score(LESIONS).to_dict()
+    del data["summary"]
+    page = medcontract.read_score(json.dumps(data).encode()).to_markdown()
+    assert "## Confusion matrix" in page
+    with pytest.raises(CallError, match="'stroke' cannot be scored"):
+        medcontract.read_score(json.dumps({**data, "track": "stroke"}).encode())

@@ -76,8 +76,8 @@ def _decision_reasons(score: Score) -> list[str]:
     """The gates that a decision failed, and those that could not be checked."""
     if not score.decision:
         return []
-    words = {False: "failed", None: "not checked"}
-    lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
+    gates, words = score.brief.gates, {False: "failed", None: "not checked"}
+    lacking = {word: [name for name in gates if gates[name] is state] for state, word in words.items()}
     return [f"{word} {', '.join(names)}" for word, names in lacking.items() if names]
 
 
@@ -102,10 +102,10 @@ def facts(score: Score) -> list[Fact]:
 def _headline(score: Score) -> tuple[str, str]:
     """The name and value of the most important figure."""
     units = {figure.name: figure.unit for figure in score._figures}
-    for name, value in (score._headline, score._second):
+    for name, value in score.brief.headlines.items():
         if value is not None:
             return plain_name(name), number(value, units.get(name, ""))
-    return plain_name(score._headline[0]), number(None)
+    return plain_name(score.headline[0]), number(None)
 
 
 def with_direction(name: str, lower_is_better: bool) -> str:
@@ -115,22 +115,21 @@ def with_direction(name: str, lower_is_better: bool) -> str:
 
 def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
     """What follows the outcome. `problems`: they are not on the page yet."""
-    shown = [] if score.result is None or score._tables is None else score._tables(score)
     repeated = [_headline(score)] if score.valid else []  # it is in the outcome
     found = [
         Section(table.title or "Figures", [_explained(table, score)])
-        for table in shown
+        for table in score._tables
         if table.rows and list(table.rows) != repeated
     ]
     if score.breakdown:
         found.append(Section("Breakdown", [_breakdown(score.breakdown, view.show_values)], most=MOST_ROWS))
     if score.problems and problems:
-        listed = FileProblems([(problem.file, problem) for problem in score.problems], score._found)
-        found.append(Section("Problems", [Problems([listed], () if score.participant else score._broken_rules)]))
+        listed = FileProblems([(problem.file, problem) for problem in score.problems], score.brief.problems)
+        found.append(Section("Problems", [Problems([listed], () if score.participant else score.brief.violations)]))
     if score.warnings:
         found.append(Section("Warnings", [Bullets([[each] for each in score.warnings], "warning")]))
-    if score._hints and view.show_values and not score.participant:
-        found.append(Section("Hints", [Bullets([[each] for each in score._hints], "hint")]))
+    if score.brief.hints and view.show_values and not score.participant:
+        found.append(Section("Hints", [Bullets([[each] for each in score.brief.hints], "hint")]))
     return [*found, *inputs("Inputs", score.inputs), *protocol(score.protocol)]
 
 
@@ -165,7 +164,7 @@ def _breakdown(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
         rows += [
             (*place, field.field, f"{field.difference}{_values(field) if show_values else ''}") for field in item.fields
         ]
-        if item.paired_name is None and item.state != "right":
+        if item.state == "not matched":
             nearest = f" {shorten(item.nearest_name or '')!r}" if show_values else ""
             closest = "" if item.nearest is None else f"; closest prediction{nearest} has similarity {item.nearest:.0f}"
             rows.append((*place, "", f"not matched{closest}"))
@@ -193,7 +192,7 @@ def inputs(title: str, files: Sequence[InputFile]) -> Iterator[Section]:
 
 
 def _input(file: InputFile) -> Line:
-    how = f" ({file._how})" if file._how else ""
+    how = f" ({file.how})" if file.how else ""
     content: Line = [", content ", Span(file.content_sha256, "digest")] if file.content_sha256 else []
     records = [] if file.records is None else [f", {plural(file.records, 'record')}"]
     return [f"{file.name}: {file.contract}{how}, sha256 ", Span(file.sha256, "digest"), *content, *records]

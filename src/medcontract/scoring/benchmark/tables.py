@@ -19,7 +19,7 @@ _MOST_ROWS = 40
 
 def tables(score: Score) -> Iterator[Table]:
     """The tables of the report in a score."""
-    return report_tables(score.result or {}, score._headline[0], score._counted_here)
+    return report_tables(score.result or {}, score.headline[0], counted_here=score.processing is not None)
 
 
 def report_tables(report: dict[str, Any], headline: str, counted_here: bool) -> Iterator[Table]:
