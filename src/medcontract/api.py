@@ -407,23 +407,6 @@ def leaderboard(
     return calls.leaderboard(truth, submissions, measured, reports, report_as, CallOptions.of(locals()))
 
 
-def score_submission(
-    submission: FileName,
-    *,
-    truth: Sequence[tuple[FileName, str]],
-    protocol: FileName,
-    ignored: Sequence[str] = (),
-) -> tuple[Score, dict[str, float]]:
-    """Score one submission that is not trusted: what the entry points of bundles call.
-
-    `truth`: the files of the organizer, each with its contract. `ignored`: names of files in the submission's folder
-    that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
-    `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
-    """
-    options = CallOptions(participant=True, protocol=protocol)
-    return calls.score_submission(submission, truth, ignored, options)
-
-
 def read_score(file: FileName | bytes) -> Score:
     """Read a score that was written as JSON, by `score` on the command line or `Score.to_json`, to show it again.
 
@@ -432,7 +415,7 @@ def read_score(file: FileName | bytes) -> Score:
     """
     from medcontract.evaluation import score as scoring
 
-    return scoring.read_score(load(file, _SCORE))
+    return scoring.read_score(load(file, "medcontract/score"))
 
 
 def compare(
@@ -788,7 +771,7 @@ def bundle(
 
 def platforms() -> tuple[str, ...]:
     """The challenge platforms that `bundle` supports."""
-    from medcontract.bundles.writing import PLATFORMS
+    from medcontract.platforms.settings import PLATFORMS
 
     return tuple(PLATFORMS)
 

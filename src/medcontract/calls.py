@@ -86,18 +86,6 @@ def leaderboard(
     return replace(board, _strict=options.strict)
 
 
-def score_submission(
-    submission: FileName, truth: Sequence[tuple[FileName, str]], ignored: Sequence[str], options: CallOptions
-) -> tuple[Score, dict[str, float]]:
-    from medcontract.evaluation.contest import Contest
-    from medcontract.evaluation.ranking import score_alone
-    from medcontract.evaluation.submissions import find_submission
-
-    files = tuple((os.fspath(path), contract) for path, contract in truth)
-    contest = Contest(files, options.settings)
-    return score_alone(contest, find_submission(os.fspath(submission), ignored))
-
-
 def compare(baseline: FileName | Score, rerun: FileName | Score, options: CallOptions) -> Comparison:
     from msgspec.structs import replace
 
@@ -182,13 +170,14 @@ def bundle(
 ) -> Bundle:
     from pathlib import Path
 
-    from medcontract.bundles.plan import make_plan
-    from medcontract.bundles.writing import check_folder, require_platform, write_bundle
+    from medcontract.atomic_write import refuse_input_folder
     from medcontract.contracts import registry
     from medcontract.evaluation.contest import Contest
     from medcontract.evaluation.files import split_known
     from medcontract.evaluation.protocols import freeze
     from medcontract.evaluation.score import changes_for
+    from medcontract.platforms.bundle import make_plan, write_bundle
+    from medcontract.platforms.settings import require_platform
 
     require_platform(platform)
     require_local(out, "cannot write", "write to a local folder, and copy it")
@@ -197,7 +186,7 @@ def bundle(
         raise CallError("there is no truth", "pass its files with --truth FILE")
     if "-" in files:
         raise CallError("a bundle needs files, not standard input", "save the truth to a file")
-    check_folder(Path(out), files)
+    refuse_input_folder(out, files, "--out")
     given = options.files(truth)
     contest = Contest(tuple(given.files), options.settings)
     frozen = freeze(contest.track, changes_for(contest.track, options.settings, ranking=True), (), options.settings)

@@ -7,8 +7,8 @@ public name, so that `typing.get_type_hints` and `help` can resolve them.
 from decimal import Decimal
 from pathlib import Path
 
-from medcontract.bundles.writing import Bundle
 from medcontract.contracts.contract import Contract, Validated
+from medcontract.platforms.settings import Bundle
 from medcontract.results.cache import CacheInfo
 from medcontract.results.comparison import Comparison
 from medcontract.results.fix import Fix

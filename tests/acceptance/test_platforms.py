@@ -547,7 +547,7 @@ def test_wrong_calls(tmp_path: Path, call: Call) -> None:
         ran = call("bundle", "codabench", *arguments, "--out", out)
         assert (ran.code, message in ran.err) == (2, True), ran.err
     inside = call("bundle", "codabench", "--truth", truth.parent, "--out", truth.parent / "out")
-    assert (inside.code, "the folder of the truth" in inside.err) == (2, True)
+    assert (inside.code, f"is in {truth.parent}, which is an input" in inside.err) == (2, True)
     file = call("bundle", "codabench", "--truth", truth, "--out", truth)
     assert (file.code, "is not a folder" in file.err) == (2, True)
     same = truth_file(tmp_path / "other", "reports", SECRET)

@@ -14,7 +14,6 @@ from click.shell_completion import CompletionItem
 
 from medcontract import api, rendering
 from medcontract.cli import output
-from medcontract.cli.presentation import folders
 from medcontract.cli.suggesting import before_dashes
 from medcontract.rendering.view import clean
 
@@ -223,12 +222,28 @@ def _use_challenge(ctx: click.Context, param: click.Parameter, name: str | None)
 
 def _mention_unused_challenge() -> None:
     """A challenge is used only if it is named; whoever forgets that would get puzzling messages."""
-    for folder in folders():
+    for folder in _folders():
         path = os.path.join(folder, _CHALLENGE_FILE)
         if os.path.isfile(path):
             name = clean(os.path.relpath(path))
             click.echo(f"challenge: none ({name} is not used without --challenge {name})", err=True)
             return
+
+
+def _folders() -> Iterator[str]:
+    """The current folder and its parents, up to the root of the repository; without one, only the current folder."""
+    try:
+        here = os.getcwd()
+    except OSError:  # the folder was removed
+        return
+    parents = [here]
+    while not os.path.lexists(os.path.join(parents[-1], ".git")):
+        above = os.path.dirname(parents[-1])
+        if above == parents[-1]:
+            yield here
+            return
+        parents.append(above)
+    yield from parents
 
 
 def plugin_arguments() -> list[str]:
@@ -281,7 +296,7 @@ out = together(
 )  # fmt: skip
 no_color = click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb.")
 quiet = click.option(
-    "--quiet/--no-quiet", "-q", default=None, expose_value=False, is_eager=True,
+    "--quiet/--no-quiet", "-q", default=None, expose_value=False, is_eager=True, envvar="MEDCONTRACT_QUIET",
     callback=lambda ctx, param, given: output.set_quiet(given),
     help="Only show the outcome, without details and notices. The exit code stays the same.",
 )  # fmt: skip
@@ -292,7 +307,7 @@ exclude = click.option(
     help="Skip files and folders in folders that match GLOB, such as 'draft*' or 'old/**'. May be repeated.",
 )  # fmt: skip
 problems = together(
-    click.option("--max-problems", type=click.IntRange(min=0), metavar="N",
+    click.option("--max-problems", type=click.IntRange(min=0), metavar="N", envvar="MEDCONTRACT_MAX_PROBLEMS",
                  help="List at most N problems per file (default for text: 50)."),
     click.option("--show-values", is_flag=True, help="Show offending values even if the output is not a terminal."),
 )  # fmt: skip

@@ -7,12 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from medcontract import addresses, rendering
-from medcontract.cli.presentation import Defaults, find_defaults
 from medcontract.errors import CallError
 from medcontract.rendering.view import Style, View, clean, plain
 
@@ -45,28 +44,18 @@ def error_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-_QUIET, _DEFAULTS = f"{__name__}.quiet", f"{__name__}.defaults"
-
-
-def defaults() -> Defaults:
-    """The presentation defaults of this call, from a file; read once."""
-    meta = click.get_current_context().meta
-    if _DEFAULTS not in meta:
-        meta[_DEFAULTS] = find_defaults(rendering.all_formats())
-        if meta[_DEFAULTS].path and not meta.get(_QUIET):
-            click.echo(f"medcontract: using presentation defaults from {clean(meta[_DEFAULTS].path)}", err=True)
-    return cast("Defaults", meta[_DEFAULTS])
+_QUIET = f"{__name__}.quiet"
+_FORMAT = "MEDCONTRACT_FORMAT"
 
 
 def set_quiet(quiet: bool | None) -> None:
-    """Set whether --quiet or --no-quiet was given."""
+    """Set whether --quiet or --no-quiet was given, or $MEDCONTRACT_QUIET."""
     click.get_current_context().meta[_QUIET] = quiet
 
 
 def is_quiet() -> bool:
-    """Whether to show only the outcome: --quiet, or the default."""
-    given = click.get_current_context().meta.get(_QUIET)
-    return bool(defaults().quiet if given is None else given)
+    """Whether to show only the outcome: --quiet."""
+    return bool(click.get_current_context().meta.get(_QUIET))
 
 
 def notice(message: str) -> None:
@@ -80,15 +69,12 @@ def style(no_color: bool, out: str | None = None) -> Style:
 
 
 def _wants_color() -> bool:
-    """The environment, then the defaults, then whether the terminal has colors."""
+    """The environment, then whether the terminal has colors."""
     if os.environ.get("NO_COLOR"):
         return False
     forced = os.environ.get("FORCE_COLOR")
     if forced:
         return forced not in ("0", "false")
-    color = defaults().color
-    if color in ("always", "never"):
-        return color == "always"
     return terminal() and not dumb_terminal()
 
 
@@ -98,15 +84,19 @@ def dumb_terminal() -> bool:
 
 
 def format_of(result: str, chosen: str | None, out: str | None) -> str:
-    """The chosen format, or that of the extension of the output file, or the default.
+    """The chosen format, or that of the extension of the output file, or $MEDCONTRACT_FORMAT, or the default.
 
-    Raises `CallError` for an unknown extension.
+    A format that only other commands have is ignored. Raises `CallError` for an unknown format or extension.
     """
     addresses.require_local(out, "--out", "write to a local file, and copy it")
     if chosen:
         return chosen
     if not out:
-        default, formats = defaults().format, rendering.formats_of(result)
+        default, formats = os.environ.get(_FORMAT), rendering.formats_of(result)
+        if default and default not in rendering.all_formats():
+            from medcontract.contracts.suggestions import did_you_mean  # slow to import
+
+            raise CallError(f"{_FORMAT}: unknown format '{default}'", did_you_mean(default, rendering.all_formats()))
         return default if default in formats else formats[0]
     extensions = rendering.extensions_of(result)
     from pathlib import Path  # slow to import, and not needed without --out
@@ -156,8 +146,7 @@ class Printer:
 
     def problem_settings(self, most: int) -> dict[str, Any]:
         """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
-        given = self._most if self._most is not None else defaults().max_problems
-        self._shown = min(given if given is not None else 50 if self.as_text else most, most)
+        self._shown = min(self._most if self._most is not None else 50 if self.as_text else most, most)
         return {
             "max_problems": self._shown,
             "max_alike": MAX_ALIKE if self.as_text else None,

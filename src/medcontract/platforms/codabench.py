@@ -1,8 +1,8 @@
-"""The scoring program of a Codabench competition.
+"""A competition for Codabench: scoring program, reference data, and a skeleton of the competition.
 
-The platform calls it with a folder for input, in which `ref` has the reference data and `res` the submission, and one
-for output. It shows `scores.json` on the leaderboard, and `detailed_results.html` and standard error to the
-participant. A program that fails and writes no scores makes the submission fail, so that it is not ranked.
+The platform calls the scoring program with a folder for input, in which `ref` has the reference data and `res` the
+submission, and one for output. It shows `scores.json` on the leaderboard, and `detailed_results.html` and standard
+error to the participant. A program that fails and writes no scores makes the submission fail, so that it is not ranked.
 """
 
 from __future__ import annotations
@@ -13,12 +13,37 @@ import os
 import sys
 from collections.abc import Sequence
 
-from medcontract import api
+from medcontract.atomic_write import write_file
+from medcontract.platforms.bundle import Plan, logo, zip_of
 from medcontract.platforms.evaluation import evaluate_submission, run_guarded
 
 _INPUT, _OUTPUT = "/app/input", "/app/output"
 _ADDED = ("metadata",)
 """The status of the previous step, which the platform adds to a submission."""
+
+
+def files(plan: Plan) -> dict[str, bytes]:
+    """Return the files of the bundle, by path."""
+    program = {
+        **plan.program(),
+        "metadata.yaml": plan.text("metadata.yaml"),
+        "scoring.py": plan.text("entry_point.py", module="codabench", platform="codabench"),
+    }
+    competition = {
+        **{name: plan.text(name) for name in ("competition.yaml", "overview.md", "evaluation.md", "terms.md")},
+        "logo.png": logo(),
+        "scoring_program.zip": zip_of(program),
+        "reference_data.zip": zip_of(plan.truth),
+    }
+    return {
+        "README.md": plan.text("README.md"),
+        "competition.zip": zip_of(competition),
+        **{f"competition/{name}": data for name, data in competition.items()},
+        **{f"scoring_program/{name}": data for name, data in program.items()},
+        "image/Dockerfile": plan.text("Dockerfile"),
+        "image/requirements.txt": plan.requirements(),
+        "image/wheels/README.md": plan.text("wheels.md"),
+    }
 
 
 def main(program: str, arguments: Sequence[str] | None = None) -> int:
@@ -36,9 +61,9 @@ def _score(program: str, sent: str, output: str) -> int:
         os.remove(scores)
     found = evaluate_submission(program, os.path.join(sent, "ref"), os.path.join(sent, "res"), ignored=_ADDED)
     os.makedirs(output, exist_ok=True)
-    api.write_file(found.page(), os.path.join(output, "detailed_results.html"))
+    write_file(found.page(), os.path.join(output, "detailed_results.html"))
     if found.reason:
         sys.stderr.write(f"{found.reason}\n")
         return found.exit_code
-    api.write_file(json.dumps(found.figures, indent=2) + "\n", scores)
+    write_file(json.dumps(found.figures, indent=2) + "\n", scores)
     return 0

@@ -1,4 +1,4 @@
-"""The evaluation script of an EvalAI challenge.
+"""A challenge on EvalAI: the evaluation script, the annotations, and a skeleton of the configuration.
 
 The platform calls `evaluate` with the file of the truth and the file of the submission, and adds the result to the
 leaderboard. If the function raises, the submission fails, and the exception is shown to the participant.
@@ -8,7 +8,33 @@ from __future__ import annotations
 
 from typing import Any
 
+from medcontract.platforms.bundle import Plan, logo, zip_of
 from medcontract.platforms.evaluation import evaluate_submission
+
+
+def files(plan: Plan) -> dict[str, bytes]:
+    """Return the files of the bundle, by path."""
+    script = {**plan.program(), "__init__.py": plan.text("__init__.py"), "requirements.txt": plan.requirements()}
+    texts = {
+        "description": "Describe the challenge here.",
+        "evaluation_details": f"Submissions are ranked by {plan.columns[0].key}.",
+        "terms_and_conditions": "State the terms of participation here.",
+        "submission_guidelines": plan.expected_files().replace("`", ""),
+        "phase_description": "Describe the phase here.",
+    }
+    config = {
+        "challenge_config.yaml": plan.text("challenge_config.yaml"),
+        "evaluation_script.zip": zip_of(script),
+        "annotations/truth.zip": zip_of(plan.truth),
+        "logo.png": logo(),
+        **{f"templates/{name}.html": f"<p>{text}</p>\n".encode() for name, text in texts.items()},
+    }
+    return {
+        "README.md": plan.text("README.md"),
+        "challenge_config.zip": zip_of(config),
+        **config,
+        **{f"evaluation_script/{name}": data for name, data in script.items()},
+    }
 
 
 class SubmissionNotScored(Exception):  # participants read the name, above the reason

@@ -12,9 +12,15 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from medcontract import api, rendering
-from medcontract.bundles.settings import CHALLENGE, PROTOCOL, BundleSettings, read_settings
+from medcontract import rendering
+from medcontract.challenges.loading import load
+from medcontract.contracts import registry
 from medcontract.errors import DEBUG, CallError, MedcontractError, internal_error
+from medcontract.evaluation.contest import Contest
+from medcontract.evaluation.ranking import score_alone
+from medcontract.evaluation.submissions import find_submission
+from medcontract.options import CallOptions
+from medcontract.platforms.settings import CHALLENGE, PROTOCOL, BundleSettings, read_settings
 from medcontract.rendering.view import clean
 from medcontract.results.score import FileProblem, Score
 
@@ -80,10 +86,10 @@ def evaluate_submission(program: str, truth: str, submission: str, ignored: Sequ
 def _evaluate(program: str, truth: str, submission: str, ignored: Sequence[str]) -> Evaluation:
     settings = read_settings(program)
     if settings.challenge:
-        api.use_challenge(os.path.join(program, CHALLENGE))
-    score, figures = api.score_submission(
-        submission, truth=_truth_files(settings, truth), protocol=os.path.join(program, PROTOCOL), ignored=ignored
-    )
+        registry.use(load(os.path.join(program, CHALLENGE)))
+    options = CallOptions(participant=True, protocol=os.path.join(program, PROTOCOL))
+    contest = Contest(tuple(_truth_files(settings, truth)), options.settings)
+    score, figures = score_alone(contest, find_submission(submission, ignored))
     score = _for_platform(score, settings)
     headline = settings.headline.figure
     if score.valid and figures.get(headline) is None:

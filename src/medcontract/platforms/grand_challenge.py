@@ -1,4 +1,4 @@
-"""The evaluation container of a phase on Grand Challenge.
+"""A phase on Grand Challenge: the evaluation container and the ground truth.
 
 The platform mounts the submission at `/input` and the ground truth, which is uploaded separately, at
 `/opt/ml/input/data/ground_truth`. It ranks by a field of `/output/metrics.json`. If the container fails, it shows the
@@ -13,12 +13,27 @@ import os
 import sys
 from collections.abc import Sequence
 
-from medcontract import api
+from medcontract.atomic_write import write_file
+from medcontract.platforms.bundle import Plan, tar_gz_of
 from medcontract.platforms.evaluation import evaluate_submission, run_guarded
 
 _INPUT, _GROUND_TRUTH, _OUTPUT = "/input", "/opt/ml/input/data/ground_truth", "/output"
 _ADDED = ("inputs.json",)
 """The description of the inputs, which the platform adds to a submission."""
+
+
+def files(plan: Plan) -> dict[str, bytes]:
+    """Return the files of the bundle, by path."""
+    entry_point = plan.text("entry_point.py", module="grand_challenge", platform="grand-challenge")
+    program = {**plan.program(), "evaluate.py": entry_point}
+    return {
+        "README.md": plan.text("README.md"),
+        "ground_truth.tar.gz": tar_gz_of(plan.truth),
+        **{f"evaluation/{name}": data for name, data in program.items()},
+        "evaluation/Dockerfile": plan.text("Dockerfile", program=program),
+        "evaluation/requirements.txt": plan.requirements(),
+        "evaluation/wheels/README.md": plan.text("wheels.md"),
+    }
 
 
 def main(program: str, arguments: Sequence[str] | None = None) -> int:
@@ -40,5 +55,5 @@ def _score(program: str, sent: str, ground_truth: str, output: str) -> int:
         sys.stderr.write(f"{found.reason}\n")
         return found.exit_code
     os.makedirs(output, exist_ok=True)
-    api.write_file(json.dumps({"aggregates": found.figures}, indent=2) + "\n", metrics)
+    write_file(json.dumps({"aggregates": found.figures}, indent=2) + "\n", metrics)
     return 0

@@ -1,13 +1,12 @@
-"""Presentation of results: suggestions, --quiet, colors, and defaults from a file."""
+"""Presentation of results: suggestions, --quiet, colors, and defaults from the environment."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
-from tests.commands import TRACKS, Call, all_files, on_a_terminal
+from tests.commands import TRACKS, Call, all_files
 from tests.support import VECTORS, lesion, lesions
 
 from medcontract.cli import output
@@ -163,131 +162,61 @@ def test_no_progress_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert output.Progress().show is None
 
 
-# --- defaults from a file
+# --- defaults from the environment
 
 
-def defaults(text: str, name: str = "medcontract.toml") -> None:
-    Path(name).parent.mkdir(parents=True, exist_ok=True)
-    Path(name).write_text(text, encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("medcontract.toml", 'format = "json"'),
-        ("pyproject.toml", '[tool.medcontract]\nformat = "json"'),
-        ("pyproject.toml", '[tool]\nmedcontract = {format = "json"}'),
-    ],
-)
-def test_default_format(call: Call, bad: Path, name: str, text: str) -> None:
-    """The format of the file is used unless the call has another one; the file is named on standard error."""
-    defaults(text, name)
+def test_default_format(call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The format of the environment is used unless the call has another one."""
+    monkeypatch.setenv("MEDCONTRACT_FORMAT", "json")
     ran = call("validate", bad)
-    assert ran.json["ok"] is False
-    assert ran.err == f"medcontract: using presentation defaults from {Path.cwd() / name}\n"
+    assert (ran.json["ok"], ran.err) == (False, "")
     assert call("validate", bad, "--format", "text").out.startswith(str(bad))
     call("validate", bad, "--out", "out.txt")
     assert Path("out.txt").read_text(encoding="utf-8").startswith(str(bad))
 
 
-def test_default_format_that_a_command_lacks(call: Call) -> None:
+def test_default_format_that_a_command_lacks(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format of other commands is ignored."""
-    defaults('format = "markdown"')
+    monkeypatch.setenv("MEDCONTRACT_FORMAT", "sarif")
     assert call("explain", "MC104").out == call("explain", "MC104", "--format", "text").out
 
 
-def test_default_quiet_and_max_problems(call: Call, bad: Path) -> None:
+def test_default_quiet_and_max_problems(call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both can be overridden in the call, and neither changes the exit code."""
-    defaults("quiet = true\nmax-problems = 0")
+    monkeypatch.setenv("MEDCONTRACT_QUIET", "1")
+    monkeypatch.setenv("MEDCONTRACT_MAX_PROBLEMS", "0")
     assert call("validate", bad).out.startswith(f"{bad}: not ok")
     shown = call("validate", bad, "--no-quiet")
     assert "1 problem (use --max-problems to show more)" in shown.out
     assert "MC104" in call("validate", bad, "--no-quiet", "--max-problems", 5).out
-    assert call("validate", "--quiet", bad).err == ""
     assert shown.code == call("validate", bad).code == 1
 
 
-def test_default_color(call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`color` counts less than the environment and the option."""
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    defaults('color = "always"')
-    assert "\x1b[" in call("validate", bad).out
-    assert "\x1b[" not in call("validate", bad, "--no-color").out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[" not in call("validate", bad).out
-    monkeypatch.delenv("NO_COLOR")
-    defaults('color = "never"')
-    on_a_terminal(monkeypatch)
-    assert "\x1b[" not in call("validate", bad).out
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("fromat = 'json'", "did you mean 'format'?"),
-        ("max_problems = 3", "did you mean 'max-problems'?"),
-        ("zzz = 1", "the settings are format, color, quiet, max-problems"),
-        ("show-values = true", "cannot be set in a file: a file cannot make values of records visible"),
-        ("strict = true", "cannot be set in a file: it changes the result"),
-        ("exclude = ['x']", "cannot be set in a file: it changes what is checked"),
-        ("plugin = 'x.py'", "cannot be set in a file: it runs code"),
-        ("parameter = {a = 1}", "cannot be set in a file: it changes the score"),
-        ("format = 'jsn'", "did you mean 'json'?"),
-        ("format = 3", "'format' must be one of"),
-        ("color = true", "'color' must be one of auto, always, never"),
-        ("quiet = 1", "'quiet' must be true or false"),
-        ("max-problems = -1", "at least 0"),
-        ("max-problems = true", "at least 0"),
-        ("quiet = ", "not valid TOML"),
-        ("a = " + "[" * 100_000, "nested too deeply"),
-        ("a = " + "9" * 10_000, "not valid TOML"),
-        ("#" * ((1 << 20) + 1), "larger than"),
-    ],
-    ids=lambda text: text[:20],
-)
-def test_wrong_defaults(call: Call, bad: Path, text: str, expected: str) -> None:
-    """A wrong setting is a wrong call, with a suggestion; nothing is checked."""
-    defaults(text)
+@pytest.mark.parametrize(("name", "value", "expected"), [
+    ("FORMAT", "jsn", "did you mean 'json'?"),
+    ("QUIET", "perhaps", "'perhaps' is not a valid boolean"),
+    ("MAX_PROBLEMS", "-1", "'--max-problems'"),
+])  # fmt: skip
+def test_wrong_defaults(
+    call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, expected: str
+) -> None:
+    """A wrong value is a wrong call; nothing is checked."""
+    monkeypatch.setenv(f"MEDCONTRACT_{name}", value)
     code, out, err = call("validate", bad)
-    assert (code, out) == (2, "")
-    assert expected in err
-    assert "medcontract.toml" in err
+    assert (code, out, expected in err) == (2, "", True), err
 
 
-def test_defaults_that_are_no_file(call: Call, bad: Path) -> None:
-    """A pipe, a folder or a broken link is not read."""
-    os.mkfifo("medcontract.toml")
-    Path("pyproject.toml").mkdir()
-    assert call("validate", bad).err == ""
-    assert call("validate", bad).code == 1
+def test_no_defaults_from_a_file(call: Call, bad: Path) -> None:
+    """A file that comes with the data changes nothing."""
+    before = call("validate", bad)
+    Path("medcontract.toml").write_text('format = "json"\nquiet = true\n', encoding="utf-8")
+    Path("pyproject.toml").write_text('[tool.medcontract]\nformat = "json"\n', encoding="utf-8")
+    assert call("validate", bad) == before
 
 
-def test_bytes_that_are_no_text(call: Call, bad: Path) -> None:
-    """Invalid UTF-8 is a wrong call."""
-    Path("medcontract.toml").write_bytes(b"quiet = \xff")
-    assert call("validate", bad).code == 2
-
-
-@pytest.mark.parametrize(
-    "text", ["[project]\nname = 'medcontract-demo'", "[tool.other", "[tool.other]\nx = 'medcontract'"]
-)
-def test_a_pyproject_of_other_tools(call: Call, bad: Path, text: str) -> None:
-    """A pyproject.toml without [tool.medcontract] is ignored, even if it is broken."""
-    defaults(text, "pyproject.toml")
-    assert call("validate", bad).err == ""
-
-
-def test_defaults_of_the_repository(call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parents count up to the root of the repository; without a repository only the current folder counts."""
-    inner = Path("repository/data")
-    inner.mkdir(parents=True)
-    defaults('format = "json"')
-    defaults('color = "never"', "repository/medcontract.toml")
-    monkeypatch.chdir(inner)
-    assert call("validate", bad).err == ""
-    Path("../.git").mkdir()
-    assert "repository/medcontract.toml" in call("validate", bad).err
-    Path("../medcontract.toml").unlink()
-    assert call("validate", bad).err == ""
-    defaults('format = "json"', "medcontract.toml")
-    assert call("validate", bad).json["ok"] is False
+def test_other_options_have_no_variable(call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment cannot make values visible, and does not change an outcome."""
+    before = call("validate", WARNING, bad)
+    for name in ("SHOW_VALUES", "STRICT", "EXCLUDE", "VALIDATE_STRICT", "VALIDATE_SHOW_VALUES"):
+        monkeypatch.setenv(f"MEDCONTRACT_{name}", "1")
+    assert call("validate", WARNING, bad) == before

@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from medcontract.contracts.schema_nodes import subschemas
 from medcontract.errors import CallError
 from medcontract.schemas.diff.compare import JUDGED, compare
 from medcontract.schemas.diff.nodes import DEFINITIONS, Breaks, Change, find_reference, is_annotation, listed
-from medcontract.schemas.json_schema import fault, subschemas
+from medcontract.schemas.json_schema import fault
 
 _DIALECTS = ("draft/2020-12/schema", "draft-07/schema")
 _KEYWORDS = JUDGED | DEFINITIONS | {"$ref", "anyOf", "oneOf", "allOf", "if", "then", "else"}

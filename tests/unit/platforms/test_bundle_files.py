@@ -8,8 +8,7 @@ import zipfile
 
 import pytest
 
-from medcontract.bundles.archives import logo, tar_gz_of, zip_of
-from medcontract.bundles.plan import _key
+from medcontract.platforms.bundle import _key, logo, tar_gz_of, zip_of
 
 FILES = {"b/x.json": b"{}" * 1000, "a.csv": b"a\n", "é.txt": b""}
 

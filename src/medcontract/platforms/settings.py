@@ -1,13 +1,19 @@
-"""The settings of a bundle: a file next to its entry point, written by `medcontract bundle`, read on the platform."""
+"""The platforms, and the settings of a bundle: a file next to its entry point, which is read on the platform."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
+from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import CallError
+
+PLATFORMS = {"codabench": "codabench", "grand-challenge": "grand_challenge", "evalai": "evalai"}
+"""The platforms, and the module of each in this package."""
 
 SETTINGS = "medcontract-bundle.json"
 PROTOCOL = "protocol.json"
@@ -15,6 +21,21 @@ CHALLENGE = "challenge.toml"
 """The names of files next to the entry point."""
 FORMAT = 1
 SPLIT = "test_split"
+
+
+class Bundle(NamedTuple):
+    """A bundle that was written."""
+
+    files: tuple[Path, ...]
+    figures: tuple[str, ...]
+    """The names of the figures on the platform; submissions are ranked by the first."""
+    warnings: tuple[str, ...]
+
+
+def require_platform(platform: str) -> None:
+    if platform not in PLATFORMS:
+        guess = did_you_mean(str(platform), PLATFORMS)
+        raise CallError(f"unknown platform '{platform}'", guess or f"use one of: {', '.join(PLATFORMS)}")
 
 
 class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
