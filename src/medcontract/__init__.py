@@ -5,6 +5,7 @@
 >>> bool(report), report.contract, report.records
 (True, 'lesions/truth', 1)
 """
+# ruff: noqa: F403, F405
 
 TYPE_CHECKING = False
 """Defined here instead of imported: with `python -m medcontract` the current folder is first on `sys.path`, so a
@@ -14,120 +15,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract._version import __version__
-    from medcontract.api import (
-        bundle,
-        cache_info,
-        check_challenge,
-        check_protocol,
-        check_schemas,
-        clear_cache,
-        compare,
-        data_dictionary,
-        diff_schemas,
-        explain,
-        export_schemas,
-        fix,
-        frame_schema,
-        freeze_protocol,
-        get_contract,
-        get_protocol,
-        init,
-        json_schema,
-        leaderboard,
-        list_contracts,
-        list_protocols,
-        load,
-        load_plugin,
-        new_challenge,
-        normalize,
-        preflight,
-        read_score,
-        score,
-        template,
-        validate,
-        validate_files,
-        validate_frame,
-    )
+    from medcontract.api import *
     from medcontract.challenge import Challenge
-    from medcontract.contracts.contract import Contract, Validated
-    from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognized, UnknownContract
-    from medcontract.results.comparison import Comparison
-    from medcontract.results.leaderboard import Leaderboard
-    from medcontract.results.preflight import Preflight
-    from medcontract.results.score import Score
-    from medcontract.results.validation import FileReport, Problem, Validation
+    from medcontract.signatures import *
 
 __all__ = [
-    "CallError",
-    "Challenge",
-    "Comparison",
-    "Contract",
-    "FileReport",
-    "InvalidData",
-    "Leaderboard",
-    "MedcontractError",
-    "NotRecognized",
-    "Preflight",
-    "Problem",
-    "Score",
-    "UnknownContract",
-    "Validated",
-    "Validation",
-    "__version__",
-    "bundle",
-    "cache_info",
-    "check_challenge",
-    "check_protocol",
-    "check_schemas",
-    "clear_cache",
-    "compare",
-    "data_dictionary",
-    "diff_schemas",
-    "explain",
-    "export_schemas",
-    "fix",
-    "frame_schema",
-    "freeze_protocol",
-    "get_contract",
-    "get_protocol",
-    "init",
-    "json_schema",
-    "leaderboard",
-    "list_contracts",
-    "list_protocols",
-    "load",
-    "load_plugin",
-    "new_challenge",
-    "normalize",
-    "preflight",
-    "read_score",
-    "score",
-    "template",
-    "validate",
-    "validate_files",
-    "validate_frame",
-]
-
-_MODULES = {
-    "CallError": "errors",
-    "Challenge": "challenge",
-    "Comparison": "results.comparison",
-    "Contract": "contracts.contract",
-    "FileReport": "results.validation",
-    "InvalidData": "errors",
-    "Leaderboard": "results.leaderboard",
-    "MedcontractError": "errors",
-    "NotRecognized": "errors",
-    "Preflight": "results.preflight",
-    "Problem": "results.validation",
-    "Score": "results.score",
-    "UnknownContract": "errors",
-    "Validated": "contracts.contract",
-    "Validation": "results.validation",
-    "__version__": "_version",
-}
-"""The modules of the classes and of the version; all functions are in `api`. They are imported on first use, to keep
-imports fast."""
+    "CallError", "Challenge", "Comparison", "Contract", "FileReport", "InvalidData", "Leaderboard", "MedcontractError",
+    "NotRecognized", "Preflight", "Problem", "Score", "UnknownContract", "Validated", "Validation", "__version__",
+    "bundle", "cache_info", "check_challenge", "check_protocol", "check_schemas", "clear_cache", "compare",
+    "data_dictionary", "diff_schemas", "explain", "export_schemas", "fix", "frame_schema", "freeze_protocol",
+    "get_contract", "get_protocol", "init", "json_schema", "leaderboard", "list_contracts", "list_protocols", "load",
+    "load_plugin", "new_challenge", "normalize", "preflight", "read_score", "score", "template", "validate",
+    "validate_files", "validate_frame",
+]  # fmt: skip
+"""Functions are in `api`, classes in `signatures` and `challenge`, which are imported on first use."""
 
 
 def __getattr__(name: str) -> "Any":
@@ -135,13 +36,17 @@ def __getattr__(name: str) -> "Any":
         raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
     from importlib import import_module
 
-    module = import_module(f"medcontract.{_MODULES.get(name, 'api')}")
-    if name != "__version__":
-        from medcontract import signatures
+    if name == "__version__":
+        value = import_module("medcontract._version").__version__
+    else:
+        from medcontract import api, signatures
 
-        for type_name in signatures.__all__:
-            vars(module).setdefault(type_name, getattr(signatures, type_name))
-    value = globals()[name] = getattr(module, name)
+        home = api if name.islower() else signatures
+        value = getattr(home if hasattr(home, name) else import_module("medcontract.challenge"), name)
+        for module in (api, import_module(value.__module__)):
+            for type_name in signatures.__all__:
+                vars(module).setdefault(type_name, getattr(signatures, type_name))
+    globals()[name] = value
     return value
 
 

@@ -12,7 +12,7 @@ import posixpath
 import re
 from typing import Any, Self
 
-from medcontract.errors import CallError
+from medcontract.errors import CallError, words
 from medcontract.lazy_patterns import lazy_pattern
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -100,7 +100,7 @@ def real_path(path: str) -> str:
 def require_local(path: Any, what: str, hint: str) -> None:
     """Raises `CallError` for an address where only a path is supported."""
     if is_address(path):
-        raise CallError(f"{what}: an address is not supported: {as_address(path)}", hint)
+        raise CallError(words(what, f": an address is not supported: {as_address(path)}"), hint)
 
 
 def hide_credentials(text: str) -> str:

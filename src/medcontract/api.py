@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract import addresses, arguments, calls
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
-from medcontract.errors import CallError, report_plugin_errors
+from medcontract.errors import CallError, option, report_plugin_errors, words
 from medcontract.extras import DataFrame, DataFrameSchema, is_frame
 from medcontract.options import CallOptions
 
@@ -181,7 +181,10 @@ def validate_files(
     arguments.notify_unused(excluded, notice)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
     if cache is not None and (schema is not None or images is not None):
-        raise CallError("--cache cannot be used with --schema or --images", "pass only one of them")
+        raise CallError(
+            words(option("--cache"), " cannot be used with ", option("--schema"), " or ", option("--images")),
+            "pass only one of them",
+        )
     checking = arguments.FileProgress(progress, [path for path, _ in given.files])
     settings = (max_problems, max_alike, excerpts)
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from medcontract.addresses import require_local
-from medcontract.errors import CallError
+from medcontract.errors import LOAD_PLUGIN, CallError, option, words
 from medcontract.extras import is_frame, require
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def referenced_files(
 ) -> ReferencedFiles | None:
     if images is None:
         return None
-    require_local(images, "--images", "download the images first")
+    require_local(images, option("--images"), "download the images first")
     from medcontract.evaluation.preflight.linked_files import images_named_by
 
     return images_named_by(images, jobs, progress)
@@ -164,7 +164,9 @@ def validator_for(
     """
     allowed = paths(allow_refs)
     if allowed and schema is None:
-        raise CallError("references are allowed, but no schema is given", "pass it with --schema FILE")
+        raise CallError(
+            "references are allowed, but no schema is given", words("pass it with ", option("--schema", "FILE"))
+        )
     if schema is None:
         from medcontract.validation import dispatch
 
@@ -174,7 +176,7 @@ def validator_for(
         return lambda source, contract_id, collector, progress: dispatch.validate_source(
             source, contract_id, collector, progress, referenced, run
         )
-    require_local(schema, "--schema", "download the schema first")
+    require_local(schema, option("--schema"), "download the schema first")
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())
         raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")
@@ -246,7 +248,7 @@ def engine(name: str | None, scheduler: str | None, client: Any, jobs: int | Non
     if scheduler is not None and client is not None:
         raise CallError("both a scheduler and a client are given", "pass only one of them")
     if scheduler is not None and name is None:
-        raise CallError("--scheduler requires --engine dask")
+        raise CallError(words(option("--scheduler"), " requires ", option("--engine", "dask")))
     if name is None and client is None:
         yield None
         return
@@ -313,5 +315,5 @@ def load_plugins(names: str | Iterable[str]) -> None:
     from medcontract.scoring import tracks
 
     for name in (names,) if isinstance(names, str) else names:
-        require_local(name, "--plugin", "download the plugin first, and read it")
+        require_local(name, LOAD_PLUGIN, "download the plugin first, and read it")
         tracks.load_plugin(name)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from medcontract.addresses import require_local
-from medcontract.errors import CallError
+from medcontract.errors import TO_OVERWRITE, CallError
 
 
 def write_file(text: str, out: str | os.PathLike[str]) -> None:
@@ -53,9 +53,7 @@ def write_new_files(folder: str | os.PathLike[str], files: Mapping[str, bytes], 
     different = [str(path.relative_to(folder)) for path, data in paths.items() if not is_free(path, data)]
     if different and not force:
         shown = ", ".join(different[:3]) + (f" and {len(different) - 3} more" if len(different) > 3 else "")
-        raise CallError(
-            f"{os.fspath(folder)} already has {shown}", "choose another folder, or pass --force to overwrite"
-        )
+        raise CallError(f"{os.fspath(folder)} already has {shown}", TO_OVERWRITE)
     for path, data in paths.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +73,7 @@ def is_free(path: Path, data: bytes) -> bool:
         return False
 
 
-def refuse_input(out: str | os.PathLike[str], inputs: Iterable[str], option: str = "--out") -> None:
+def refuse_input(out: str | os.PathLike[str], inputs: Iterable[str], flag: str = "--out") -> None:
     """Raise `CallError` if an output file is an input of the call, however its path is spelled."""
     try:
         there = os.stat(out)
@@ -89,29 +87,29 @@ def refuse_input(out: str | os.PathLike[str], inputs: Iterable[str], option: str
         except (OSError, ValueError):  # reported when it is read
             continue
         if same:
-            _refuse(out, name, option, os.path.isdir(name), "write the result to another file")
+            _refuse(out, name, flag, os.path.isdir(name), "write the result to another file")
 
 
 def refuse_input_folder(
-    folder: str | os.PathLike[str], inputs: Iterable[str], option: str, beside: Iterable[str] = ()
+    folder: str | os.PathLike[str], inputs: Iterable[str], flag: str, beside: Iterable[str] = ()
 ) -> None:
     """Raise `CallError` if an output folder is an input or in one: its files would be inputs of the next call.
 
     `beside`: inputs that must not be in the folder, since the next call may name them all by a pattern.
     """
     if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise CallError(f"{option}: {os.fspath(folder)} is not a folder", "choose another folder")
+        raise CallError(f"{os.fspath(folder)} is not a folder", "choose another folder", flag=flag)
     target = _real_folder(folder)
     for name in inputs:
         if os.path.isdir(name) and target.startswith(_real_folder(name)):
-            _refuse(folder, name, option, target != _real_folder(name), "choose another folder")
+            _refuse(folder, name, flag, target != _real_folder(name), "choose another folder")
     if any(target == _real_folder(os.path.dirname(os.path.abspath(name))) for name in beside):
-        raise CallError(f"{option}: {os.fspath(folder)} contains inputs of this call", "choose another folder")
+        raise CallError(f"{os.fspath(folder)} contains inputs of this call", "choose another folder", flag=flag)
 
 
-def _refuse(out: str | os.PathLike[str], name: str, option: str, inside: bool, hint: str) -> None:
+def _refuse(out: str | os.PathLike[str], name: str, flag: str, inside: bool, hint: str) -> None:
     where = f"is in {name}, which is" if inside else "is"
-    raise CallError(f"{option}: {os.fspath(out)} {where} an input of this call", hint)
+    raise CallError(f"{os.fspath(out)} {where} an input of this call", hint, flag=flag)
 
 
 def _real_folder(name: str | os.PathLike[str]) -> str:

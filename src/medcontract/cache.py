@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from medcontract._version import __version__
 from medcontract.addresses import require_local
-from medcontract.errors import CallError
+from medcontract.errors import CallError, Wording, command, option, words
 
 FILE = "medcontract-cache.sqlite3"
 _COMPANIONS = ("-journal", "-wal", "-shm")
@@ -62,13 +62,15 @@ class ResultCache:
     """The results in a folder. Problems with it are passed to `notice`, once."""
 
     def __init__(self, folder: str | os.PathLike[str], notice: Notice | None = None) -> None:
-        require_local(folder, "--cache", "use a local folder")
+        require_local(folder, option("--cache"), "use a local folder")
         self._folder = os.fspath(folder)
         self._notice = notice
         self._connection: sqlite3.Connection | None = None
         self._writable = True
         if os.path.lexists(self._folder) and not os.path.isdir(self._folder):
-            raise CallError(f"--cache: {self._folder} is not a folder", "pass a folder, which is created if needed")
+            raise CallError(
+                f"{self._folder} is not a folder", "pass a folder, which is created if needed", flag="--cache"
+            )
         with self._tolerant("cannot be used"):
             _create(self._folder)
             self._connection = _connect(self._folder)
@@ -145,7 +147,8 @@ def content(folder: str | os.PathLike[str]) -> CacheContent:
         finally:
             connection.close()
     except (OSError, sqlite3.Error, Unusable) as error:
-        raise CallError(f"{path}: {error}", f"remove it: medcontract cache clear {os.fspath(folder)}") from None
+        clear = command(f"cache clear {os.fspath(folder)}", "clear_cache(…)")
+        raise CallError(f"{path}: {error}", words("remove it: ", clear)) from None
     return CacheContent(_size(path), counts)
 
 
@@ -177,7 +180,9 @@ def _existing(folder: str | os.PathLike[str]) -> str:
     require_local(folder, "the cache", "use a local folder")
     path = os.path.join(folder, FILE)
     if not os.path.lexists(path):
-        raise CallError(f"{os.fspath(folder)}: no cache in this folder", "it is created by --cache DIR")
+        raise CallError(
+            f"{os.fspath(folder)}: no cache in this folder", words("it is created by ", option("--cache", "DIR"))
+        )
     return path
 
 
@@ -286,7 +291,7 @@ class _Unpickler(pickle.Unpickler):
             return super().find_class(module, name)
         if module.startswith("medcontract."):
             found = super().find_class(module, name)
-            if isinstance(found, type) and issubclass(found, Struct | tuple):
+            if isinstance(found, type) and issubclass(found, Struct | tuple | Wording):
                 return found
         raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from medcontract import arguments
 from medcontract.addresses import require_local
 from medcontract.arguments import FileName, FileNames
-from medcontract.errors import CallError, InvalidData
+from medcontract.errors import CallError, InvalidData, command, option, words
 from medcontract.extras import DataFrame
 from medcontract.options import PROTOCOL, CallOptions, path_of_contract
 
@@ -120,7 +120,7 @@ def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
             raise
         raise CallError(
             f"{os.fspath(given)}: expected a score, got {other}",
-            "pass the output of medcontract score --format json --out FILE",
+            words("pass the output of ", command("score --format json --out FILE", "score(…).to_json()")),
         ) from None
 
 
@@ -183,7 +183,7 @@ def bundle(
     require_local(out, "cannot write", "write to a local folder, and copy it")
     files = [split_known(path)[0] for path in truth]
     if not files:
-        raise CallError("there is no truth", "pass its files with --truth FILE")
+        raise CallError("there is no truth", words("pass its files with ", option("--truth", "FILE")))
     if "-" in files:
         raise CallError("a bundle needs files, not standard input", "save the truth to a file")
     refuse_input_folder(out, files, "--out")

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from medcontract import api
-from medcontract.arguments import FileName, FileNames
+from medcontract.arguments import FileName, FileNames, Number
 from medcontract.challenges.loading import load as load_scope
 from medcontract.contracts import registry
 from medcontract.contracts.registry import Scope
-from medcontract.extras import DataFrame, DataFrameSchema
 
 if TYPE_CHECKING:
-    from medcontract.signatures import (
-        Bundle,
-        Comparison,
-        Contract,
-        ContractList,
-        DataDictionary,
-        FileReport,
-        Fix,
-        Leaderboard,
-        Path,
-        Preflight,
-        Protocol,
-        ProtocolCheck,
-        ProtocolList,
-        SchemaCheck,
-        SchemaDiff,
-        SchemaExport,
-        Score,
-        Validated,
-        Validation,
-    )
+    from medcontract.signatures import Path, Protocol, Validated
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _method(function: Callable[P, T]) -> Callable[Concatenate[Challenge, P], T]:
+    """Make a function a method that calls it with the challenge in use."""
+
+    @wraps(function)
+    def method(self: Challenge, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with registry.using(self._scope):
+            return function(*arguments, **named)
+
+    own = signature(function)
+    this = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    vars(method)["__signature__"] = own.replace(parameters=[this, *own.parameters.values()])
+    return method
 
 
 class _Load:
@@ -96,101 +91,46 @@ class Challenge:
         """The fingerprint of its protocol."""
         return str(self._scope.track.protocol.fingerprint)
 
-    def _call(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
+    _load_file = _method(api.load)
+    validate = _method(api.validate)
+    validate_files = _method(api.validate_files)
+    validate_frame = _method(api.validate_frame)
+    frame_schema = _method(api.frame_schema)
+    score = _method(api.score)
+    preflight = _method(api.preflight)
+    leaderboard = _method(api.leaderboard)
+    compare = _method(api.compare)
+    template = _method(api.template)
+    fix = _method(api.fix)
+    list_contracts = _method(api.list_contracts)
+    get_contract = _method(api.get_contract)
+    list_protocols = _method(api.list_protocols)
+    check_protocol = _method(api.check_protocol)
+    json_schema = _method(api.json_schema)
+    data_dictionary = _method(api.data_dictionary)
+    export_schemas = _method(api.export_schemas)
+    check_schemas = _method(api.check_schemas)
+    diff_schemas = _method(api.diff_schemas)
+    bundle = _method(api.bundle)
+
+    def get_protocol(self, track: str | None = None, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
+        """Return the protocol of the challenge."""
         with registry.using(self._scope):
-            return function(*arguments, **named)
+            return api.get_protocol(track or self.id, parameters=parameters)
 
-    def _load_file(self, file: FileName | bytes, contract: str | None = None, **named: Any) -> Validated[Any]:
-        return self._call(api.load, file, contract, **named)
+    def freeze_protocol(
+        self, track: str | None = None, *, truth: FileNames = (), contract: str | None = None,
+        parameters: Mapping[str, Number] | None = None, note: str | None = None, max_record: int | None = None,
+        max_unpacked: int | None = None, **track_options: Any,
+    ) -> Protocol:  # fmt: skip
+        """Freeze the protocol of the challenge, to be kept as a file."""
+        with registry.using(self._scope):
+            return api.freeze_protocol(
+                track or self.id, truth=truth, contract=contract, parameters=parameters, note=note,
+                max_record=max_record, max_unpacked=max_unpacked, **track_options,
+            )  # fmt: skip
 
-    def validate(self, file: FileName | bytes | DataFrame, contract: str | None = None, **named: Any) -> FileReport:
-        """Check one file."""
-        return self._call(api.validate, file, contract, **named)
-
-    def validate_files(self, files: FileNames, contract: str | None = None, **named: Any) -> Validation:
-        """Check files and folders."""
-        return self._call(api.validate_files, files, contract, **named)
-
-    def validate_frame(self, frame: DataFrame, contract: str, **named: Any) -> FileReport:
-        """Check the rows of a DataFrame."""
-        return self._call(api.validate_frame, frame, contract, **named)
-
-    def frame_schema(self, contract: str) -> DataFrameSchema:
-        """The pandera schema of a contract."""
-        return self._call(api.frame_schema, contract)
-
-    def score(self, *files: FileName | DataFrame, **named: Any) -> Score:
-        """Score a submission against its truth."""
-        return self._call(api.score, *files, **named)
-
-    def preflight(self, *files: FileName | DataFrame, **named: Any) -> Preflight:
-        """Check a submission."""
-        return self._call(api.preflight, *files, **named)
-
-    def leaderboard(self, truth: FileName, *submissions: FileName, **named: Any) -> Leaderboard:
-        """Score and rank submissions."""
-        return self._call(api.leaderboard, truth, *submissions, **named)
-
-    def compare(self, baseline: FileName | Score, rerun: FileName | Score, **named: Any) -> Comparison:
-        """Compare two scores."""
-        return self._call(api.compare, baseline, rerun, **named)
-
-    def template(self, contract_id: str, cases: FileName, **named: Any) -> str:
-        """The text of an empty submission for given cases."""
-        return self._call(api.template, contract_id, cases, **named)
-
-    def fix(self, file: FileName, contract: str | None = None, **named: Any) -> Fix:
-        """Repair what has exactly one right repair in a file."""
-        return self._call(api.fix, file, contract, **named)
-
-    def list_contracts(self) -> ContractList:
-        """The contracts of the challenge."""
-        return self._call(api.list_contracts)
-
-    def get_contract(self, contract_id: str) -> Contract[Any]:
-        """A contract with its models and rules."""
-        return self._call(api.get_contract, contract_id)
-
-    def list_protocols(self) -> ProtocolList:
-        """The protocol of the challenge, with version and fingerprint."""
-        return self._call(api.list_protocols)
-
-    def get_protocol(self, track: str | None = None, **named: Any) -> Protocol:
-        """The protocol of the challenge."""
-        return self._call(api.get_protocol, self.id if track is None else track, **named)
-
-    def freeze_protocol(self, track: str | None = None, **named: Any) -> Protocol:
-        """The protocol of the challenge, to be kept as a file."""
-        return self._call(api.freeze_protocol, self.id if track is None else track, **named)
-
-    def check_protocol(self, protocol: FileName | Protocol, **named: Any) -> ProtocolCheck:
-        """Whether the challenge is scored under a frozen protocol."""
-        return self._call(api.check_protocol, protocol, **named)
-
-    def json_schema(self, contract_id: str, **named: Any) -> dict[str, Any]:
-        """The JSON Schema of a contract."""
-        return self._call(api.json_schema, contract_id, **named)
-
-    def data_dictionary(self, contract_id: str, **named: Any) -> DataDictionary:
-        """A contract as tables: fields, types, allowed values, rules and examples."""
-        return self._call(api.data_dictionary, contract_id, **named)
-
-    def export_schemas(self, folder: FileName, *contract_ids: str, **named: Any) -> SchemaExport:
-        """Write the schemas of the challenge to a folder."""
-        return self._call(api.export_schemas, folder, *contract_ids, **named)
-
-    def check_schemas(self, folder: FileName, **named: Any) -> SchemaCheck:
-        """Check that the schemas in a folder are up to date."""
-        return self._call(api.check_schemas, folder, **named)
-
-    def diff_schemas(self, old: FileName, new: FileName, **named: Any) -> SchemaDiff:
-        """Compare two schemas."""
-        return self._call(api.diff_schemas, old, new, **named)
-
-    def bundle(self, platform: str, truth: FileNames, out: FileName, **named: Any) -> Bundle:
-        """Write a scoring bundle for a challenge platform."""
-        return self._call(api.bundle, platform, truth, out, **named)
-
-    def init(self, folder: FileName, **named: Any) -> tuple[Path, ...]:
+    def init(self, folder: FileName, *, force: bool = False) -> tuple[Path, ...]:
         """Create example files in a folder."""
-        return self._call(api.init, self.id, folder, **named)
+        with registry.using(self._scope):
+            return api.init(self.id, folder, force=force)

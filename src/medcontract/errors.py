@@ -14,22 +14,70 @@
 Problems *in* a file are not raised when it is checked: they are values (see `medcontract.problems`). `InvalidData` is
 raised by functions that return data.
 
-Messages and hints are written with the options of the command line (`--set name=…`). `in_python` translates them to
-arguments (`header={"name": …}`) for users of the Python API. The argument of a track's option is part of its
-declaration (`scoring.track.Option`).
+Messages and hints that name options or commands are a `Wording`: the command line shows the options (`--set name=…`),
+users of the Python API see its arguments (`header={"name": …}`).
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from medcontract.results.validation import FileReport
+
+
+class Wording(str):
+    """A text that names options or commands. It is the text of the command line; `python` is the one of the API."""
+
+    python: str
+    __slots__ = ("python",)
+
+    def __new__(cls, text: str, python: str) -> Self:
+        wording = super().__new__(cls, text)
+        wording.python = python
+        return wording
+
+    def __reduce__(self) -> tuple[type[Wording], tuple[str, str]]:
+        return type(self), (str(self), self.python)
+
+
+def words(*parts: str) -> Wording:
+    """Join texts, some of which name options: `words("pass ", option("--weights"))`."""
+    return Wording("".join(parts), "".join(map(in_python, parts)))
+
+
+def in_python(text: str) -> str:
+    return text.python if isinstance(text, Wording) else text
+
+
+def option(flag: str, value: str | bool | None = None) -> Wording:
+    """Name an option: `--max-record`, or `max_record` in Python.
+
+    With a value it is shown as it is passed: `--contract ID` and `contract=…`, `--force` and `force=True`.
+    """
+    argument = flag.removeprefix("--").replace("-", "_")
+    if value is None or isinstance(value, bool):
+        return Wording(flag, argument if value is None else f"{argument}={value}")
+    return Wording(f"{flag} {value}", f"{argument}=…" if value.isupper() else f'{argument}="{value}"')
+
+
+def command(line: str, python: str) -> Wording:
+    """Name a command of `medcontract` and the function that does the same."""
+    return Wording(f"medcontract {line}", f"medcontract.{python}")
+
+
+def parameter(name: str) -> Wording:
+    return Wording(f"--parameter {name}=…", f'parameters={{"{name}": …}}')
+
+
+LIST_CONTRACTS = words("see: ", command("schema list", "list_contracts()"))
+PARAMETERS = Wording("--parameter", "parameters")
+LOAD_PLUGIN = Wording("--plugin", "medcontract.load_plugin()")
+TO_OVERWRITE = words("choose another folder, or pass ", option("--force", True), " to overwrite")
 
 
 class MedcontractError(Exception):
@@ -39,7 +87,10 @@ class MedcontractError(Exception):
 class CallError(MedcontractError):
     """Wrong usage. `hint` says what to do instead."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str | None = None, flag: str | None = None) -> None:
+        """`flag`: the option that is wrong, which the message starts with."""
+        if flag:
+            message = words(option(flag), ": ", message)
         super().__init__(message, hint)
         self._message, self._hint = message, hint
 
@@ -194,43 +245,3 @@ def internal_error(error: Exception) -> str:
         f"internal error ({type(error).__name__}{where}): this is a bug in medcontract, please report it "
         f"({DEBUG}=1 shows the traceback)"
     )
-
-
-_IN_PYTHON: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (r"--set [\w.$-]+=…(?: --set [\w.$-]+=…)*",
-     lambda m: "header={" + ", ".join(f'"{name}": …' for name in re.findall(r"--set ([\w.$-]+)=", m[0])) + "}"),
-    (r"--set ([\w.$-]+)", r'header={"\1": …}'),
-    (r"--parameter ([\w.$-]+)=([\w.-]+)", r'parameters={"\1": "\2"}'),
-    (r"--parameter ([\w.$-]+)=…", r'parameters={"\1": …}'),
-    (r"--parameter", "parameters"),
-    (r"--contract ID\b", "contract=…"),
-    (r"--contract ([a-z0-9-]+/[a-z0-9-]+)", r'contract="\1"'),
-    (r"--draft ([\w-]+)", r'draft="\1"'),
-    (r"--images DIR\b", "images=…"),
-    (r"--plugin", "medcontract.load_plugin()"),
-    (r"\bmedcontract schema list\b", "medcontract.list_contracts()"),
-    (r"\bmedcontract schema show ([a-z0-9-]+/[a-z0-9-]+)", r'medcontract.json_schema("\1")'),
-    (r"\bmedcontract protocol show ([a-z0-9-]+)", r'medcontract.get_protocol("\1")'),
-    (r"\bmedcontract score --format json --out FILE\b", "medcontract.score(…).to_json()"),
-    (r"--(show-values|breakdown|force|participant)",
-     lambda m: f"{m[1].replace('-', '_')}=True"),
-    (r"--([a-z][a-z-]+)", lambda m: m[1].replace("-", "_")),
-)  # fmt: skip
-"""Options and commands with their Python equivalents. The last line turns any other option into an argument."""
-
-
-_arguments: dict[str, str] = {}
-
-
-def name_argument(option: str, argument: str) -> None:
-    """Register the Python argument of an option, for options of tracks."""
-    _arguments[option] = argument
-
-
-def in_python(text: str) -> str:
-    """Translate a text for the command line to the Python API."""
-    if "--" not in text and "medcontract " not in text:
-        return text
-    for pattern, python in (*((re.escape(option), name) for option, name in _arguments.items()), *_IN_PYTHON):
-        text = re.sub(rf"""(?<![^\s('"`]){pattern}(?![\w/-]|[.\\]\w)""", python, text)  # not in paths: runs/--old.json
-    return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medcontract.atomic_write import write_new_files
-from medcontract.errors import CallError
+from medcontract.errors import LOAD_PLUGIN, CallError, option, words
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -51,5 +51,6 @@ def _unknown(track: str, known: set[str]) -> CallError:
     from medcontract.contracts.suggestions import did_you_mean
 
     guess = did_you_mean(track, sorted(known))
-    choices = f"use one of {', '.join(built_in_tracks())}, or load another one with --plugin or --challenge"
+    known_tracks = f"use one of {', '.join(built_in_tracks())}, or load another one with "
+    choices = words(known_tracks, LOAD_PLUGIN, " or ", option("--challenge"))
     return CallError(f"unknown track '{track}'", guess or choices)

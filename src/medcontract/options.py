@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from medcontract import arguments
 from medcontract.arguments import FileName, Notice, Number, Progress
-from medcontract.errors import CallError
+from medcontract.errors import CallError, parameter, words
 from medcontract.extras import DataFrame, is_frame
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class CallOptions:
             if not option.parameter:
                 found[name] = self._value_of(option, value)
             elif name in changed:
-                raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
+                raise CallError(words(f"'{name}' is given twice, as ", parameter(name), " and as ", option.wording))
             else:
                 changed[name] = value
         return found, arguments.changes(changed)
@@ -189,7 +189,7 @@ class CallOptions:
         for name, option in self._known.items():
             if self.track_options.get(name) is not None and not option.in_protocol:
                 raise CallError(
-                    f"{option.on_command_line} is not part of a protocol",
+                    words(option.wording, " is not part of a protocol"),
                     "pass it to the commands that score, together with the frozen protocol",
                 )
 

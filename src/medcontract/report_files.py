@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from medcontract.addresses import require_local
 from medcontract.atomic_write import refuse_input_folder, write_file
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option
 
 MARKER = ".medcontract-reports"
 """An empty file in the folder: reports in it may be replaced."""
@@ -54,7 +54,7 @@ class ReportFolder:
     def __init__(
         self, folder: str, names: Sequence[str], extension: str, inputs: Sequence[str], submissions: Sequence[str]
     ) -> None:
-        require_local(folder, "--reports", "write the reports to a local folder, and copy it")
+        require_local(folder, option("--reports"), "write the reports to a local folder, and copy it")
         if not _EXTENSION.fullmatch(extension):
             raise CallError(f"'{extension}' is not a file extension", "pass one such as .html")
         refuse_input_folder(folder, [*inputs, *submissions], "--reports", beside=submissions)
@@ -63,9 +63,11 @@ class ReportFolder:
             os.makedirs(folder, exist_ok=True)
             there = sorted(os.listdir(folder))
         except OSError as error:
-            raise CallError(f"--reports: cannot write {folder}: {(error.strerror or str(error)).lower()}") from None
+            raise CallError(
+                f"cannot write {folder}: {(error.strerror or str(error)).lower()}", flag="--reports"
+            ) from None
         if there and MARKER not in there:
-            raise CallError(f"--reports: {folder} already has {there[0]}", "write the reports to a new folder")
+            raise CallError(f"{folder} already has {there[0]}", "write the reports to a new folder", flag="--reports")
         marker = os.path.join(folder, MARKER)
         for path in (marker, *self._paths):
             _refuse_link(path)
@@ -80,4 +82,4 @@ class ReportFolder:
 
 def _refuse_link(path: str) -> None:
     if os.path.islink(path) or os.path.isdir(path):
-        raise CallError(f"--reports: {path} is a link or a folder", "write the reports to a new folder")
+        raise CallError(f"{path} is a link or a folder", "write the reports to a new folder", flag="--reports")

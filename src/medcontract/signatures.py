@@ -1,4 +1,4 @@
-"""The types in signatures of public functions and classes.
+"""The public classes, and the types in signatures of public functions.
 
 Modules import them for type checkers only, to start quickly. `medcontract.__getattr__` adds them to the module of a
 public name, so that `typing.get_type_hints` and `help` can resolve them.
@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from medcontract.contracts.contract import Contract, Validated
+from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognized, UnknownContract
 from medcontract.platforms.settings import Bundle
 from medcontract.results.cache import CacheInfo
 from medcontract.results.comparison import Comparison
@@ -24,31 +25,11 @@ from medcontract.results.reference import (
 )
 from medcontract.results.schemas import DataDictionary, Draft, SchemaCheck, SchemaDiff, SchemaExport
 from medcontract.results.score import Score
-from medcontract.results.validation import FileReport, Validation
+from medcontract.results.validation import FileReport, Problem, Validation
 
 __all__ = [
-    "Bundle",
-    "CacheInfo",
-    "Comparison",
-    "Contract",
-    "ContractList",
-    "DataDictionary",
-    "Decimal",
-    "Draft",
-    "Explanation",
-    "FileReport",
-    "Fix",
-    "Leaderboard",
-    "Normalization",
-    "Path",
-    "Preflight",
-    "Protocol",
-    "ProtocolCheck",
-    "ProtocolList",
-    "SchemaCheck",
-    "SchemaDiff",
-    "SchemaExport",
-    "Score",
-    "Validated",
-    "Validation",
-]
+    "Bundle", "CacheInfo", "CallError", "Comparison", "Contract", "ContractList", "DataDictionary", "Decimal", "Draft",
+    "Explanation", "FileReport", "Fix", "InvalidData", "Leaderboard", "MedcontractError", "Normalization",
+    "NotRecognized", "Path", "Preflight", "Problem", "Protocol", "ProtocolCheck", "ProtocolList", "SchemaCheck",
+    "SchemaDiff", "SchemaExport", "Score", "UnknownContract", "Validated", "Validation",
+]  # fmt: skip

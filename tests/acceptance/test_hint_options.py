@@ -109,7 +109,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("schema", "check", "folder"),
     ("explain", "MC999"),
     ("init", "lesion", "demo"),
-    ("init", "lesions", "lesions"),
+    ("init", "lesions", "other"),
     ("normalize",),
 )
 """`{bad}` is each bad file, `{truth}` the truth of each track."""
@@ -126,6 +126,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_bytes(content)
     records = json.loads(Path("triage/response.json").read_text(encoding="utf-8"))["responses"]
     Path("lines.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    Path("other").mkdir()
+    Path("other", "truth.csv").write_text("not an example")
     Path("folder").mkdir()
     for name in BAD:
         shutil.copy(name, Path("folder", name))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import pydoc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"addresses", "arguments", "atomic_write", "cache", "calls", "catalog", "challenges", "contracts", "errors",
         "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "options", "platforms",
         "problems", "reading", "results", "schemas", "scoring", "signatures", "validation"},
-    "signatures": {"contracts", "platforms", "results"},
+    "signatures": {"contracts", "errors", "platforms", "results"},
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "challenge": {"api", "arguments", "challenges", "contracts", "extras", "signatures"},
     "testing": {"api", "arguments", "errors", "rendering", "results"},
@@ -197,9 +199,9 @@ def test_public_names() -> None:
 
 def test_public_names_have_types() -> None:
     """Type checkers know every public name, and at run time `help` and `typing.get_type_hints` resolve all types."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    imported = {alias.name for node in _typing_only(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert set(medcontract.__all__) == imported - {"Any"}
+    from medcontract import signatures
+
+    assert set(medcontract.__all__) - set(signatures.__all__) == {*FUNCTIONS, "Challenge", "__version__"}
     code = """
 import pydoc, typing, medcontract, medcontract.modeling
 for module in (medcontract.modeling, medcontract):
@@ -212,6 +214,22 @@ print(sum("return" in found for found in hints))
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.stderr == ""
     assert int(ran.stdout) > len(FUNCTIONS)
+
+
+def test_methods_of_a_challenge_have_the_signatures_of_functions() -> None:
+    """`help` and editors show the arguments of the function; only the track may be left out."""
+    methods = [name for name in FUNCTIONS if callable(getattr(medcontract.Challenge, name, None)) and name != "load"]
+    assert len(methods) > 20
+    for name in methods:
+        function = inspect.signature(getattr(medcontract, name))
+        method = inspect.signature(getattr(medcontract.Challenge, name))
+        left = [each for each in function.parameters if each not in method.parameters]
+        assert left == (["track"] if name == "init" else [])
+        assert [each for each in method.parameters if each != "self"] == [
+            each for each in function.parameters if each not in left
+        ]
+        assert method.return_annotation == function.return_annotation
+    assert "score(self, *files" in pydoc.plain(pydoc.render_doc(medcontract.Challenge))
 
 
 FUNCTIONS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from medcontract.catalog import ProblemCode, problem_codes
 from medcontract.contracts.suggestions import did_you_mean
-from medcontract.errors import CallError
+from medcontract.errors import LOAD_PLUGIN, CallError, words
 
 __all__ = ["ProblemCode", "register_codes", "require_code", "unknown_code"]
 
@@ -50,7 +50,7 @@ def unknown_code(given: str, name: str) -> CallError:
     known = [code for code in problem_codes() if prefix and code.startswith(prefix[0])]
     hint = did_you_mean(name, known or problem_codes())
     if prefix and not known:
-        hint = f"codes with the prefix {prefix[0]} may be those of a plugin: pass --plugin"
+        hint = words(f"codes with the prefix {prefix[0]} may be those of a plugin: pass ", LOAD_PLUGIN)
     return CallError(f"unknown problem code '{given}'", hint)
 
 

@@ -23,7 +23,7 @@ from medcontract.contracts.registry import CompiledContract, candidates, compile
 from medcontract.contracts.rules import Covers
 from medcontract.contracts.schema_nodes import all_keys
 from medcontract.contracts.suggestions import folded, join_names, pair_similar, renames_text, stands_for
-from medcontract.errors import NotRecognized
+from medcontract.errors import LIST_CONTRACTS, NotRecognized, option, words
 from medcontract.problems import is_plain
 from medcontract.types import Outline
 
@@ -170,7 +170,7 @@ def _predicted(truth: str, names: list[str], submission: CompiledContract, seen:
     shown = next((f"'{name}'" for name in names if is_plain(name)), "one of them")
     return NotRecognized(
         f"{seen} match {truth}, but {shown} belongs to predictions",
-        f"for {submission.id}, write {join_names(fields)}; or specify --contract {truth}",
+        words(f"for {submission.id}, write {join_names(fields)}; or specify ", option("--contract", truth)),
     )
 
 
@@ -191,13 +191,13 @@ def _submissions_for(truth: str) -> list[CompiledContract]:
 
 def several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES) -> NotRecognized:
     if scope() is None:
-        hint = f"specify one: --contract {best[0]}, or {best[0]}=PATH"
-    else:
-        hint = f"specify it: {', or '.join(f'{each}=PATH' for each in sorted(best, reverse=True))}"  # the truth first
+        hint = words("specify one: ", option("--contract", best[0]), f", or {best[0]}=PATH")
+    else:  # the truth first
+        hint = words(f"specify it: {', or '.join(f'{each}=PATH' for each in sorted(best, reverse=True))}")
     if seen == "its columns" and not any(compiled()[name].columns for name in best):
-        hint += f"; {_no_table(best[0])}"
+        hint = words(hint, f"; {_no_table(best[0])}")
     elif renames:
-        hint += f"; rename {renames_text(renames)}"
+        hint = words(hint, f"; rename {renames_text(renames)}")
     doubt = NotRecognized(f"{seen} match {join_names(best[:8])} equally well", hint)
     doubt.candidates = tuple(best)
     return doubt
@@ -209,10 +209,12 @@ def _none(keys: frozenset[str], seen: str) -> NotRecognized:
         return NotRecognized(f"{what} is empty", "check that the data was written")
     are_records = seen != "its keys"  # and so no output of medcontract
     near = _closest(keys, [each for each in _entries() if not are_records or not each.id.startswith("medcontract/")])
-    hint = f"closest: {join_names(near)}; try --contract {near[0]}" if near else "specify --contract ID"
-    if near and seen == "its columns" and not compiled()[near[0]].columns:
-        hint = f"closest: {join_names(near)}; {_no_table(near[0])}"
-    return NotRecognized(f"no contract matches {seen}", hint + "; see: medcontract schema list")
+    hint = words("specify ", option("--contract", "ID"))
+    if near:
+        is_table = seen == "its columns" and not compiled()[near[0]].columns
+        use = _no_table(near[0]) if is_table else words("try ", option("--contract", near[0]))
+        hint = words(f"closest: {join_names(near)}; ", use)
+    return NotRecognized(f"no contract matches {seen}", words(hint, "; ", LIST_CONTRACTS))
 
 
 def _in_doubt(match: Match, seen: str) -> NotRecognized:
@@ -222,7 +224,7 @@ def _in_doubt(match: Match, seen: str) -> NotRecognized:
     fix = f"rename {renames_text(renames)} for {join_names(others)}; or " if renames else ""
     return NotRecognized(
         f"{seen} match {match.contract_id}, which allows any other, but also most of {join_names(others)}",
-        f"{fix}specify one: --contract {others[0]}, or {others[0]}=PATH",
+        words(f"{fix}specify one: ", option("--contract", others[0]), f", or {others[0]}=PATH"),
     )
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
-from medcontract.errors import NotRecognized
+from medcontract.errors import NotRecognized, option, words
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Ref
 from medcontract.types import Outline
@@ -73,7 +73,9 @@ def of_outline(outline: Outline) -> Recognized | NotRecognized:
     if isinstance(found, NotRecognized):
         return found
     if not outline.complete and not _is_decided(outline, found):
-        return NotRecognized("the file ends before its contract can be recognized", "specify --contract ID")
+        return NotRecognized(
+            "the file ends before its contract can be recognized", words("specify ", option("--contract", "ID"))
+        )
     list_key = compiled()[found.contract_id].list_key
     name = next((name for name in outline.first if found.renames.get(name, name) == list_key), "")
     return _with_extra(found, outline.items.get(name, frozenset()), outline.first.get(name))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, Rule, unpublish
-from medcontract.errors import UnknownContract
+from medcontract.errors import LIST_CONTRACTS, UnknownContract, words
 from medcontract.types import Column
 
 if TYPE_CHECKING:
@@ -283,5 +283,6 @@ def _module_contracts(module: str) -> dict[str, Contract[Any]]:
 def _unknown(contract_id: str) -> UnknownContract:
     from medcontract.contracts.suggestions import did_you_mean
 
-    hints = filter(None, [did_you_mean(contract_id, candidates()), "see: medcontract schema list"])
-    return UnknownContract(f"unknown contract '{contract_id}'", " ".join(hints))
+    guess = did_you_mean(contract_id, candidates())
+    hint = words(guess, " ", LIST_CONTRACTS) if guess else LIST_CONTRACTS
+    return UnknownContract(f"unknown contract '{contract_id}'", hint)

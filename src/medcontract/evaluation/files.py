@@ -16,7 +16,7 @@ from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role
-from medcontract.errors import CallError, NotRecognized
+from medcontract.errors import LIST_CONTRACTS, CallError, NotRecognized, option, words
 from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
 from medcontract.reading.archives import is_archive, open_source
 from medcontract.reading.folders import Exclude
@@ -80,13 +80,13 @@ def given_files(
     stdin_once([*(path for path, _ in wanted), schema, *others])
     for path, contract_id in wanted:
         if contract_id and schema:
-            raise CallError("--schema and a contract cannot be used together", "pass one of the two")
+            raise CallError(words(option("--schema"), " and a contract cannot be used together"), "pass one of the two")
         if contract_id:
             registry.find(contract_id)
         elif path == STDIN and not schema:
             raise CallError(
                 "standard input needs a contract",
-                "pass CONTRACT=- instead of -; for the ids see: medcontract schema list",
+                words("pass CONTRACT=- instead of -; for the ids ", LIST_CONTRACTS),
             )
     expanded = [(path, contract_id, expand(path, limits, exclude)) for path, contract_id in wanted]
     named = {real_path(path) for path, _, inside in expanded if inside.files == [path]}
@@ -139,7 +139,10 @@ def expand(path: str, limits: Limits | None = None, exclude: Exclude | None = No
     """List a path like `list_path`. Raises `CallError` for a folder or an archive without data files."""
     inside = list_path(path, limits, exclude)
     if not inside.files and exclude and list_path(path, limits).files:
-        raise CallError(f"{path}: all data files in this folder are excluded", "pass fewer --exclude patterns")
+        raise CallError(
+            f"{path}: all data files in this folder are excluded",
+            words("pass fewer ", option("--exclude"), " patterns"),
+        )
     if not inside.files:
         raise CallError(f"{path}: {no_data_files(inside)}", f"expected files with {', '.join(BY_ENDING)}")
     return inside

@@ -8,7 +8,7 @@ from typing import Any
 
 from medcontract.contracts import registry
 from medcontract.contracts.registry import CompiledContract
-from medcontract.errors import CallError
+from medcontract.errors import CallError, Wording, command, words
 from medcontract.evaluation.files import Files
 from medcontract.problems import Finding
 from medcontract.scoring.scorer import Scorer
@@ -107,12 +107,15 @@ def _check_field(contract: CompiledContract, name: str, value: str) -> None:
     except ValidationError:
         findings.append(Finding("MC107", "the value is not valid"))
     if findings:
-        raise CallError(f"--set {name}: {findings[0].message}", f"see: medcontract schema show {contract.id}")
+        one = Wording(f"--set {name}", f'header={{"{name}": …}}')
+        schema = command(f"schema show {contract.id}", f'json_schema("{contract.id}")')
+        raise CallError(words(one, f": {findings[0].message}"), words("see: ", schema))
 
 
-def set_options(names: Iterable[str]) -> str:
+def set_options(names: Iterable[str]) -> Wording:
     """Say how to set header fields that the files lack, for hints."""
-    return " ".join(f"--set {name}=…" for name in names)
+    fields = ", ".join(f'"{name}": …' for name in names)
+    return Wording(" ".join(f"--set {name}=…" for name in names), f"header={{{fields}}}")
 
 
 def require_possible_fields(
@@ -135,7 +138,7 @@ def require_fields(track: Track, headers: Iterable[Mapping[str, Any]]) -> None:
     lacking = lacking_fields(track, headers)
     if lacking:
         message = f"the result needs {', '.join(lacking)}, which the files do not contain"
-        raise CallError(message, f"pass {set_options(lacking)}")
+        raise CallError(message, words("pass ", set_options(lacking)))
 
 
 def lacking_fields(track: Track, headers: Iterable[Mapping[str, Any]]) -> list[str]:

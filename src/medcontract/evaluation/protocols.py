@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from medcontract.errors import CallError, InvalidData, MedcontractError, report_plugin_errors
+from medcontract.errors import CallError, InvalidData, MedcontractError, option, report_plugin_errors, words
 from medcontract.evaluation.files import GivenFile, gather
 from medcontract.evaluation.loading import read_truth
 from medcontract.evaluation.score import environment, protocol_for, track_of, versions
@@ -49,7 +49,7 @@ def freeze(
 ) -> reference.Protocol:
     """Freeze a protocol with everything that must stay the same. Raises `MedcontractError` for a truth with errors."""
     if note is not None and not note.strip():
-        raise CallError("the note is blank", "say why the protocol is frozen, or remove --note")
+        raise CallError("the note is blank", words("say why the protocol is frozen, or remove ", option("--note")))
     protocol = tracks.changed_protocol(track, changes, settings.scoring)
     files, content = gather(given, settings, role="truth"), dict[str, str]()
     if files.unread:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING
-from medcontract.errors import CallError
+from medcontract.errors import CallError, Wording, in_python, option
 from medcontract.problems import plural
 from medcontract.reading.archives import SEPARATOR
 from medcontract.results.base import printable
@@ -165,12 +165,18 @@ def reason_for(report: FileReport) -> str:
     return f"{place}{problem.message}{f' ({hint})' if hint else ''}"
 
 
+_CONTRACT_OPTION = re.compile(r'(?:--contract |contract=")([a-z0-9-]+/[a-z0-9-]+)"?(?:, or \1=PATH)?')
+
+
 def without_contract_option(hint: str | None) -> str | None:
     """Change a hint for commands that have no --contract: `CONTRACT=PATH` instead."""
     if hint is None:
         return None
-    hint = hint.replace("--contract ID", "CONTRACT=PATH")
-    return re.sub(r"--contract ([a-z0-9-]+/[a-z0-9-]+)(?:, or \1=PATH)?", r"\1=PATH", hint)
+    forms = (
+        hint.replace(option("--contract", "ID"), "CONTRACT=PATH"),
+        in_python(hint).replace(in_python(option("--contract", "ID")), "CONTRACT=PATH"),
+    )
+    return Wording(*(_CONTRACT_OPTION.sub(r"\1=PATH", form) for form in forms))
 
 
 _CALLER, _ORGANIZER, _WITH_TRUTH, _SUBMISSION = range(4)

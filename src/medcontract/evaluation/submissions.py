@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from medcontract.addresses import Address, as_address, real_path
 from medcontract.containers import BY_ENDING
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Expanded, GivenFile, expand, list_path, no_data_files, path_of
 from medcontract.evaluation.selection import SkippedFile, skipped
 from medcontract.reading.archives import is_archive, open_source, split_member, without_ending
@@ -184,7 +184,10 @@ def with_measured(found: FoundSubmissions, folder: str, limits: Limits | None = 
 
 def _entries(folder: str) -> Sequence[tuple[str, str, bool]]:
     """Return name and path of each visible entry of a folder, and whether it is a folder. Raises `CallError`."""
-    missing = CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
+    missing = CallError(
+        f"{folder}: no such folder",
+        words("pass to ", option("--measured"), " a folder with an entry for each submission"),
+    )
     if isinstance(folder, Address):
         from medcontract.reading.remote import entries, is_folder
 

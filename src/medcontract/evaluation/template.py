@@ -18,7 +18,7 @@ from medcontract.contracts.contract import StandIn, Validated
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import Covers, Equal, Unique
 from medcontract.contracts.schema_nodes import variants_of
-from medcontract.errors import CallError, InvalidData, NotRecognized
+from medcontract.errors import CallError, InvalidData, NotRecognized, option, words
 from medcontract.problems import Finding
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
@@ -53,7 +53,9 @@ def format_for(out: str) -> str:
     known = {ending: each.name for ending, each in BY_ENDING.items() if each.name in FORMATS}
     found = next((name for ending, name in known.items() if out.lower().endswith(ending)), None)
     if found is None:
-        raise CallError(f"{out}: no format has this extension", f"use {', '.join(known)}, or pass --format")
+        raise CallError(
+            f"{out}: no format has this extension", words(f"use {', '.join(known)}, or pass ", option("--format"))
+        )
     return found
 
 

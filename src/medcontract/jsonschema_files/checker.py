@@ -38,7 +38,7 @@ class SchemaChecker:
         folders = [os.path.dirname(os.path.abspath(path)), *(os.fspath(folder) for folder in allow_refs)]
         for folder in folders[1:]:
             if not os.path.isdir(folder):
-                raise CallError(f"--allow-refs: no such folder: {folder}", "check the spelling")
+                raise CallError(f"no such folder: {folder}", "check the spelling", flag="--allow-refs")
         file = read_schema(os.fspath(path))
         draft = draft_of(file, file.contents)
         schemas = SchemaSet(draft, _check_schema, folders)

@@ -25,7 +25,7 @@ from referencing import Registry, Specification
 from referencing import jsonschema as specifications
 from referencing.exceptions import Unresolvable
 
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option, words
 from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
 from medcontract.problems import Path, Token, pointer, pointer_tokens, shorten
 from medcontract.reading.folders import leads_out_of
@@ -324,7 +324,7 @@ class SchemaSet:
     def _read(self, path: str, node: Node, keyword: str) -> str:
         """Read the file that a reference refers to. Returns its URI."""
         if all(leads_out_of(folder, path) for folder in self._folders):
-            hint = "if you trust the schema, allow it with --allow-refs DIR"
+            hint = words("if you trust the schema, allow it with ", option("--allow-refs", "DIR"))
             raise node.unusable(keyword, "it is outside the schema's folder", hint)
         if not os.path.isfile(path):
             raise node.unusable(keyword, f"no such file: {path}", "only local files are read; nothing is fetched")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from medcontract.errors import option, words
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
 from medcontract.reading.diagnosis import TOTAL_HINT, index_hint, is_total
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
@@ -239,7 +240,8 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
 
 
 def _large_row(limit: int, offset: int | None) -> Finding:
-    return too_large(limit, offset)._replace(hint="check for an unclosed quote, or raise the limit with --max-record")
+    hint = words("check for an unclosed quote, or raise the limit with ", option("--max-record"))
+    return too_large(limit, offset)._replace(hint=hint)
 
 
 def _never_closed(offset: int | None) -> Finding:

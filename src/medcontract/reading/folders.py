@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import NamedTuple
 
+from medcontract.errors import LIST_CONTRACTS, words
 from medcontract.problems import Finding
 
 _WILDCARDS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]")
@@ -243,7 +244,7 @@ def missing_file_hint(path: str) -> str:
     folder, name = os.path.split(path)
     contract, _, given = path.partition("=")
     if contract and os.path.exists(given.strip()):
-        return "to specify a contract, write TRACK/NAME=PATH without spaces; see: medcontract schema list"
+        return words("to specify a contract, write TRACK/NAME=PATH without spaces; ", LIST_CONTRACTS)
     similar = _similar(name, folder)
     return f"a similar name exists: '{similar}'" if similar else "check the name and the folder"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from medcontract.errors import option, words
 from medcontract.problems import Finding, Ref
 from medcontract.reading.streams import size_text
 
@@ -99,6 +100,6 @@ class TooLarge(Exception):
 def too_large(limit: int, offset: int | None, ref: Ref | None = None) -> Finding:
     return Finding(
         "MC020", f"one record is larger than {size_text(limit)}",
-        "remove what the contract does not require, or raise the limit with --max-record",
+        words("remove what the contract does not require, or raise the limit with ", option("--max-record")),
         offset=offset, ref=ref,
     )  # fmt: skip

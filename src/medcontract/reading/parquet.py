@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
+from medcontract.errors import option, words
 from medcontract.isolated import Crashed, Parser, run_isolated
 from medcontract.problems import Finding
 from medcontract.reading.limits import MAX_DOCUMENT, MAX_MEMBERS, Limits
@@ -131,7 +132,7 @@ def check_size(limits: Limits, size: int) -> None:
     if size > limits.unpacked:
         raise Unreadable(Finding(
             "MC027", f"the file decompresses to more than {size_text(limits.unpacked)}",
-            "if this is expected, raise the limit with --max-unpacked",
+            words("if this is expected, raise the limit with ", option("--max-unpacked")),
         ))  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import weakref
 import zlib
 from typing import Any, BinaryIO
 
+from medcontract.errors import option, words
 from medcontract.problems import Finding
 from medcontract.reading.limits import BLOCK, LINE_COST, MAX_RATIO
 
@@ -156,7 +157,7 @@ def too_compressed(what: str, too_large: bool = True) -> Unreadable:
 def too_large(limit: int) -> Unreadable:
     return Unreadable(Finding(
         "MC027", f"the archive decompresses to more than {size_text(limit)}",
-        "if this is expected, raise the limit with --max-unpacked",
+        words("if this is expected, raise the limit with ", option("--max-unpacked")),
     ))  # fmt: skip
 
 
@@ -173,8 +174,10 @@ class Copy:
         while piece := stream.read1(1 << 20):  # type: ignore[attr-defined]  # small, so that signals are handled in between
             self.size += len(piece)
             if self.size > most:
-                raise Unreadable(Finding("MC027", f"the input is larger than {size_text(most)}",
-                                         "raise the limit with --max-unpacked, or pass a file"))  # fmt: skip
+                raise Unreadable(Finding(
+                    "MC027", f"the input is larger than {size_text(most)}",
+                    words("raise the limit with ", option("--max-unpacked"), ", or pass a file"),
+                ))  # fmt: skip
             if self.size > _IN_MEMORY and isinstance(self._file, io.BytesIO):
                 import tempfile  # slow to import, and rarely needed
 

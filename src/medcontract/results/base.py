@@ -116,7 +116,7 @@ def public_fields(kind: type[Struct]) -> tuple[str, ...]:
 def plain(value: Any, show_values: bool = False) -> Any:
     """Convert the value of a field to dicts, lists, strings and numbers."""
     if isinstance(value, str):
-        return value if value.isascii() else printable(value)
+        return str(value) if value.isascii() else printable(value)  # a `Wording` becomes a plain string
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, Item):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from medcontract.contracts.schema_nodes import NAMED, NESTED
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option, words
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 
@@ -28,7 +28,7 @@ def _converted(schema: Any) -> Any:
         return schema
     beyond = _BEYOND & schema.keys()
     if beyond:
-        raise CallError(f"draft-07 has no equivalent of '{min(beyond)}'", "use --draft 2020-12")
+        raise CallError(f"draft-07 has no equivalent of '{min(beyond)}'", words("use ", option("--draft", "2020-12")))
     node = {word: _value(word, value) for word, value in schema.items() if word not in _DROPPED}
     for rewrite in _REWRITES:
         node = rewrite(node)

@@ -11,7 +11,7 @@ from medcontract._version import __version__
 from medcontract.addresses import require_local
 from medcontract.atomic_write import write_file
 from medcontract.contracts import registry
-from medcontract.errors import CallError
+from medcontract.errors import LIST_CONTRACTS, CallError, command, words
 from medcontract.reading.folders import data_files
 from medcontract.results.schemas import SchemaChange, SchemaCheck, SchemaDiff, SchemaExport, SchemaFault
 from medcontract.schemas import publishing
@@ -62,7 +62,7 @@ def check(folder: Folder, base_url: str | None = None) -> SchemaCheck:
     if INDEX not in there:
         raise CallError(
             f"{os.fspath(folder)}: no {INDEX}: not a folder of exported schemas",
-            "make one with: medcontract schema export DIR",
+            words("make one with: ", command("schema export DIR", "export_schemas(…)")),
         )
     wrong = publishing.wrong_files(there, found, __version__)
     known = registry.compiled().keys()
@@ -130,7 +130,7 @@ def _parsed(path: Path, given: str) -> Any:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise CallError(f"{given}: no such file, and no contract has that id", "see: medcontract schema list") from None
+        raise CallError(f"{given}: no such file, and no contract has that id", LIST_CONTRACTS) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CallError(f"{given}: cannot be read: {reason.lower()}") from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from medcontract.errors import CallError
+from medcontract.errors import PARAMETERS, CallError, words
 from medcontract.results.score import Environment
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.protocol import Protocol, fingerprint_of
@@ -115,7 +115,7 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
         if changes:
             raise CallError(
                 f"'{changes[0][0]}' cannot be changed: the protocol is frozen",
-                "remove --parameter and options that change the protocol, or freeze another one",
+                words("remove ", PARAMETERS, " and options that change the protocol, or freeze another one"),
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.errors import CallError
+from medcontract.errors import CallError, command, words
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.scoring.canonical import canonical, sha256
 
@@ -119,10 +119,11 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         if name not in known:
             from medcontract.contracts.suggestions import did_you_mean
 
-            see = f"{_listed(known)}; see: medcontract protocol show {self.id}"
+            show = command(f"protocol show {self.id}", f'get_protocol("{self.id}")')
+            see = words(_listed(known), "; see: ", show)
             guess = did_you_mean(name, known)
             raise CallError(
-                f"the protocol of '{self.id}' has no parameter '{name}'", f"{guess} {see}" if guess else see
+                f"the protocol of '{self.id}' has no parameter '{name}'", words(guess, " ", see) if guess else see
             )
         parameter = known[name]
         if parameter.fixed:

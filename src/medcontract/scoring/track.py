@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from medcontract.errors import Wording
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.comparison import Comparison
@@ -131,8 +132,9 @@ class Option(Struct, frozen=True, kw_only=True):
         return self.parameter or self.measuring
 
     @property
-    def in_python(self) -> str:
-        return self.name if self.sets is None else f"{self.name}={self.sets}"
+    def wording(self) -> Wording:
+        """Its name in messages: the option on the command line, the argument in Python."""
+        return Wording(self.on_command_line, self.name if self.sets is None else f"{self.name}={self.sets}")
 
 
 class ResultFields(Struct, frozen=True, kw_only=True):

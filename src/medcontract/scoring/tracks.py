@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from medcontract.contracts import plugins, registry
-from medcontract.errors import CallError, name_argument, name_plugin, report_plugin_errors
+from medcontract.errors import CallError, command, name_plugin, option, report_plugin_errors, words
 from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
@@ -63,14 +63,7 @@ def _known(name: str) -> Track | None:
 @cache
 def _built_in(name: str) -> Track:
     found: Track = import_module(f"medcontract.scoring.{name}").TRACK
-    _name_arguments(found)
     return found
-
-
-def _name_arguments(found: Track) -> None:
-    """Let messages in Python mention arguments instead of command-line options."""
-    for option in found.options:
-        name_argument(option.on_command_line, option.in_python)
 
 
 def track(name: str) -> Track:
@@ -97,7 +90,7 @@ def changed_protocol(
             raise _option_of_another_track(name, track)
     if given.breakdown and not track.scorer.explains:
         those = " and ".join(each.id for each in every() if each.scorer.explains)
-        raise CallError(f"--breakdown is an option of the tracks {those}, not of {track.id}")
+        raise CallError(words(option("--breakdown", True), f" is an option of the tracks {those}, not of {track.id}"))
     protocol = track.protocol
     for name, value in parameters:
         if name not in protocol.values and name in options():
@@ -107,9 +100,12 @@ def changed_protocol(
 
 
 def _option_of_another_track(name: str, track: Track) -> CallError:
-    owner, option = options()[name]
-    message = f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}"
-    return CallError(message, f"see the parameters: medcontract protocol show {track.id}" if option.parameter else None)
+    owner, found = options()[name]
+    show = command(f"protocol show {track.id}", f'get_protocol("{track.id}")')
+    return CallError(
+        words(found.wording, f" is an option of the track {owner.id}, not of {track.id}"),
+        words("see the parameters: ", show) if found.parameter else None,
+    )
 
 
 def register(*tracks: Track) -> None:
@@ -118,7 +114,6 @@ def register(*tracks: Track) -> None:
         _check(each)
         name_plugin(type(each).__module__, each.scorer.__module__)
         _registered[each.id] = each
-        _name_arguments(each)
 
 
 def _check(found: Any) -> None:
@@ -153,11 +148,11 @@ def _check_contracts(found: Track) -> None:
 def _check_options(found: Track) -> None:
     """Raises `CallError` if another track has an option with the same name."""
     others = [_known(name) for name in _names() if found.options and name != found.id]
-    taken = {option.name for other in others if other for option in other.options}
-    for option in found.options:
-        if option.name in taken:
+    taken = {each.name for other in others if other for each in other.options}
+    for each in found.options:
+        if each.name in taken:
             raise CallError(
-                f"the track {found.id} has an option '{option.name}', which another track already has",
+                f"the track {found.id} has an option '{each.name}', which another track already has",
                 "choose another name",
             )
 

@@ -23,7 +23,7 @@ from tests.unit.scoring import test_scoring_golden as golden
 import medcontract
 from medcontract.contracts import plugins, registry
 from medcontract.contracts.registry import TRACKS
-from medcontract.errors import CallError, in_python
+from medcontract.errors import CallError
 from medcontract.modeling import Option, Roles, Scorer, Track, register_track
 from medcontract.scoring import tracks
 
@@ -252,14 +252,18 @@ def test_tracks_that_cannot_work_are_refused(started: Call) -> None:
 
 def test_messages_name_arguments_as_tracks_declare_them(started: Call) -> None:
     """An option of a track is the argument that it declares, also where it has another name or stands for a value."""
-    tracks.track("benchmark")
-    assert in_python("--keep-missing, or --replace it") == "renormalize_missing=False, or replace=True it"
+    truth = str(ROOT / "src" / "medcontract" / "examples" / "lesions")
+    with pytest.raises(CallError, match=r"^renormalize_missing=False is an option of the track benchmark") as caught:
+        medcontract.score(truth, renormalize_missing=False)
+    assert caught.value.as_options[0].startswith("--keep-missing is an option of the track benchmark")
     medcontract.load_plugin(str(TOY))
     toy: Any = tracks.track("toy")
     tracks._registered.clear()
     loose = Option(name="strict_words", flag="--loose", sets=False, help="Accept any word.")
     register_track(type("Loose", (type(toy),), {"options": (loose,)})())
-    assert in_python("give --loose, not --looser") == "give strict_words=False, not looser"
+    with pytest.raises(CallError, match=r"^strict_words=False is an option of the track toy") as caught:
+        medcontract.score(truth, strict_words=False)
+    assert caught.value.as_options[0].startswith("--loose is")
 
 
 def test_a_track_that_lacks_something_is_refused() -> None:

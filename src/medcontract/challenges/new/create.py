@@ -15,7 +15,7 @@ from medcontract.challenges.new.read import read_table
 from medcontract.challenges.values import LONGEST_NAME, is_id
 from medcontract.contracts import registry
 from medcontract.contracts.registry import TRACKS, Scope
-from medcontract.errors import CallError, InvalidData
+from medcontract.errors import CallError, InvalidData, option, words
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import validate_source
@@ -38,7 +38,10 @@ def challenge_files(
     `classes`: the columns of the truth whose values are listed.
     """
     if classes and truth is None:
-        raise CallError("--classes names columns of a truth", "pass the table with --truth FILE")
+        raise CallError(
+            words(option("--classes"), " names columns of a truth"),
+            words("pass the table with ", option("--truth", "FILE")),
+        )
     chosen = _chosen_id(folder, challenge_id)
     title = chosen.replace("-", " ").capitalize()
     inferred, rows = _EXAMPLE if truth is None else _read(truth, classes)

@@ -307,7 +307,9 @@ def _asked_for(name: str, present: list[Any]) -> Field:
     nested = bool(present) and all(isinstance(value, list) for value in present)
     items = [item for value in present for item in value] if nested else present
     if not items or not all(isinstance(item, str) and is_class(item) for item in items):
-        raise CallError(f"--classes: '{name}' cannot be an enumeration", "its values must be short strings of one line")
+        raise CallError(
+            f"'{name}' cannot be an enumeration", "its values must be short strings of one line", flag="--classes"
+        )
     if not nested:
         return Field(one_of=_ordered(items))
     return Field(type=_kind_of_list(present), of=Item(one_of=_ordered(items)))

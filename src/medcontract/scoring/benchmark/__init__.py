@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option, words
 from medcontract.normalizers.terms import InvalidTerms, Terms, built_in_terms
 from medcontract.problems import plain_name, plural
 from medcontract.results.leaderboard import CombinedScore
@@ -140,7 +140,11 @@ class BenchmarkScorer(Scorer):
         if weights is None:
             raise CallError(
                 f"{name} is a report: a combined score can be added to it, which needs weights",
-                "pass --weights or a file of benchmark/weights; to score a model, pass references and predictions",
+                words(
+                    "pass ",
+                    option("--weights"),
+                    " or a file of benchmark/weights; to score a model, pass references and predictions",
+                ),
             )
         return add_combined(result, weights, bool(self.options.options.get("replace")), fields)
 
@@ -374,13 +378,16 @@ def weighting(document: Any, options: Mapping[str, Any]) -> Weighting | None:
     """The weighting in a file and in options. Raises `CallError` if they contradict each other."""
     weights, name = options.get("weights"), options.get("metric_name")
     if name is not None and not name.strip(BLANKS):
-        raise CallError("--metric-name is blank", "give the combined score a name")
+        raise CallError(words(option("--metric-name"), " is blank"), "give the combined score a name")
     if document is not None and weights is not None:
-        raise CallError("there are weights in a file and in --weights", "pass only one of them")
+        raise CallError(words("there are weights in a file and in ", option("--weights")), "pass only one of them")
     if document is None and weights is None:
-        useless = [option.on_command_line for option in _ABOUT_WEIGHTS if option.name in options]
+        useless = [each.wording for each in _ABOUT_WEIGHTS if each.name in options]
         if useless:
-            raise CallError(f"{useless[0]} is about a combined score, which needs weights", "pass --weights or a file")
+            raise CallError(
+                words(useless[0], " is about a combined score, which needs weights"),
+                words("pass ", option("--weights"), " or a file"),
+            )
         return None
     found = weighting_of(document) if document is not None else Weighting(weights or ())
     renormalize = options.get("renormalize_missing", found.renormalize)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.errors import CallError, WrongWeights
+from medcontract.errors import CallError, Wording, WrongWeights, words
 from medcontract.problems import is_plain, plain_name
 from medcontract.scoring.rational import ZERO, mean
 
@@ -165,7 +165,10 @@ def parse_categories(given: Any) -> Categories:
     found: dict[str, tuple[str, ...]] = {}
     for name, metrics in items:
         if name in found:
-            raise CallError(f"the category '{name}' is given twice", "list all its metrics in one --category")
+            raise CallError(
+                f"the category '{name}' is given twice",
+                words("list all its metrics in one ", Wording("--category", "category")),
+            )
         if not metrics or not all(isinstance(each, str) and each.strip(BLANKS) for each in (name, *metrics)):
             raise CallError(f"the category '{name}' has no metric, or a blank one", _CATEGORY_HINT)
         found[name] = tuple(metrics)

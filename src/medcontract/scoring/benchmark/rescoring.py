@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from medcontract.errors import WrongWeights
+from medcontract.errors import WrongWeights, option, words
 from medcontract.problems import plain_name
 from medcontract.scoring.benchmark.combining import Weighting, combine, warn_unused
 from medcontract.scoring.benchmark.metrics import CLINICAL
@@ -64,5 +64,11 @@ def check_name_is_free(name: str, known: Collection[str]) -> None:
     if name in known:
         raise WrongWeights(
             f"a metric '{plain_name(name)}' already exists",
-            "pass another --metric-name for the combined score, or --replace to overwrite the metric",
+            words(
+                "pass another ",
+                option("--metric-name"),
+                " for the combined score, or ",
+                option("--replace", True),
+                " to overwrite the metric",
+            ),
         )
