@@ -36,7 +36,9 @@ def make_report(
 
 
 def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCollector) -> list[Problem]:
-    """Findings with line and column, in file order."""
+    """Return problems with line and column, in file order."""
+    if not findings:
+        return []
     offsets = _offsets(source, findings)
     cells = {name: number for number, name in enumerate(collector.columns)}
     letters = {name: _letter(number) for name, number in cells.items()}

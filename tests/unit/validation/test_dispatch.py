@@ -194,3 +194,23 @@ def test_a_file_imports_only_its_container(name: str, also: set[str], tmp_path: 
     others = [each for each in _OWN if each != name and each not in also]
     foreign = {f"medcontract.{module}" for other in others for module in _OWN[other]}
     assert seen & (foreign | {"pydantic", "pandas", "pyarrow", "numpy"}) == set()
+    unneeded = ("medcontract.hints", "medcontract.validation.slow_path", "medcontract.validation.second_pass")
+    assert [module for module in seen if module.startswith(unneeded)] == []
+
+
+@pytest.mark.parametrize("records", [RECORDS, BAD], ids=["good", "bad"])
+@pytest.mark.parametrize("name", ["json", "jsonl", "csv"])
+def test_a_file_is_opened_twice(name: str, records: list[dict[str, str]], tmp_path: Path) -> None:
+    """Once to recognize it, and once to check it and to find the lines of its problems."""
+    path = tmp_path / f"x.{name}"
+    path.write_bytes(_content(BY_ENDING[f".{name}"], records))
+    code = """
+import sys
+opened = []
+sys.addaudithook(lambda event, given: opened.append(given[0]) if event == "open" else None)
+from medcontract.api import validate_files
+report = validate_files([sys.argv[1]], excerpts=True)
+print(report.ok, opened.count(sys.argv[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(records is RECORDS), "2"]
