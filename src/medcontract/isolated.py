@@ -35,7 +35,7 @@ class Crashed(Exception):
 
 
 def run_isolated(parse: Parser, stream: BinaryIO, *arguments: Any) -> Iterator[Any]:
-    """What `parse` yields in another process. Raises what it raises, or `Crashed`."""
+    """Yield what `parse` yields in another process. Raises what it raises, or `Crashed`."""
     if sys.platform == "emscripten":  # a browser, which has no processes
         yield from parse(stream, *arguments)
         return

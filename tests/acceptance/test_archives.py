@@ -22,7 +22,7 @@ from tests.support import lesion
 import medcontract
 from medcontract.api import validate_files
 from medcontract.reading import streams
-from medcontract.reading.streams import Gunzip
+from medcontract.reading.streams import Decompressed
 
 ROW = b"image_id,label\nI-1,MEL\n"
 BAD_ROW = b"image_id,label\nI-1,MEL\nI-2,melanoma\n"
@@ -305,21 +305,35 @@ def test_headers_of_a_tar_are_not_files(call: Call, tmp_path: Path) -> None:
     assert "more than 10,000" in call("validate", tmp_path / "y.tar").out
 
 
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note how many bytes are decompressed."""
+    sizes: list[int] = []
+    decompress = Decompressed._decompress
+
+    def counting(self: Decompressed, size: int) -> bytes:
+        data = decompress(self, size)
+        sizes.append(len(data))
+        return data
+
+    monkeypatch.setattr(Decompressed, "_decompress", counting)
+    return sizes
+
+
 def test_a_large_tar_is_decompressed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each file in it: what it decompresses to is kept."""
     path = pack(tmp_path / "x.tar.gz", {f"{n}.csv": ROW + os.urandom(500).hex().encode() for n in range(200)})
-    unpacked = 0
-    read = Gunzip._next
-
-    def counting(self: Gunzip, size: int) -> bytes:
-        nonlocal unpacked
-        data = read(self, size)
-        unpacked += len(data)
-        return data
-
-    monkeypatch.setattr(Gunzip, "_next", counting)
+    sizes = counted(monkeypatch)
     assert len(validate_files(path).files) == 200
-    assert unpacked == len(gzip.decompress(path.read_bytes()))
+    assert sum(sizes) == len(gzip.decompress(path.read_bytes()))
+
+
+def test_a_file_in_a_zip_is_decompressed_once_for_each_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not to find its size, or its contract."""
+    rows = b"image_id,label\n" + b"".join(b"I-%d,MEL\n" % n for n in range(100_000))
+    path = pack(tmp_path / "x.zip", {"truth.csv": rows})
+    sizes = counted(monkeypatch)
+    assert validate_files(path).ok
+    assert sum(sizes) < 1.5 * len(rows)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted as on Linux")

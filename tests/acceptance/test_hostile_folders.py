@@ -20,7 +20,7 @@ from tests.commands import Call, all_files, sent_file, truth_file
 from tests.scoring_files import document, model
 
 import medcontract
-from medcontract.reading.folders import data_files
+from medcontract.reading.folders import list_files
 
 COMMANDS = ("validate", "score", "preflight", "leaderboard")
 
@@ -275,7 +275,7 @@ def test_a_link_to_a_hidden_folder(tmp_path: Path) -> None:
     """A link to a folder that is not walked is not followed, and that is said."""
     (tmp_path / ".hidden").mkdir()
     (tmp_path / "link").symlink_to(".hidden")
-    (found,) = data_files(str(tmp_path), (".json",))
+    (found,) = list_files(str(tmp_path), (".json",)).data
     assert found.refused
     assert found.refused.code == "MC028"
 
@@ -285,7 +285,7 @@ def test_a_long_chain_of_links(tmp_path: Path) -> None:
     for number in range(1500):
         (tmp_path / f"{number}.json").symlink_to(f"{number + 1}.json")
     (tmp_path / "1500.json").write_text("{}")
-    found = data_files(str(tmp_path), (".json",))
+    found = list_files(str(tmp_path), (".json",)).data
     assert len(found) == 1501
     assert sum(file.refused is None for file in found) <= 41
 

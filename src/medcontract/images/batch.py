@@ -48,7 +48,7 @@ def check_images(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Generator[CaseProblem, None, int]:
-    """The problems of all images, at most one per image, in the order of the cases; returns the number checked.
+    """Yield the problems of all images, at most one per image, in the order of the cases; return the number checked.
 
     Cases are consumed lazily and not kept. `jobs` is the number of worker processes; 1 means only this process,
     and None means one per CPU if there are more than a few cases. A script that uses workers needs the usual
@@ -58,7 +58,7 @@ def check_images(
 
 
 def ready(folder: str | os.PathLike[str], jobs: int | None = None) -> str:
-    """The real path of an image folder. Raises `CallError` if its images cannot be checked."""
+    """Return the real path of an image folder. Raises `CallError` if its images cannot be checked."""
     require_pillow()
     name = os.fspath(folder)
     if not os.path.exists(name):

@@ -280,9 +280,9 @@ class ZipMember(Decompressed):
         file.seek(start)
         super().__init__(zipfile.ZipExtFile(file, "r", entry), file, most, "the file", entry.file_size)
 
-    def _next(self, size: int) -> bytes:
-        data = super()._next(size)
-        if size and not data and self._at < (self._size or 0):
+    def _decompress(self, size: int) -> bytes:
+        data = super()._decompress(size)
+        if size and not data and self._position < (self._size or 0):
             raise damaged("the archive is damaged: a file is smaller than stated")
         return data
 

@@ -59,7 +59,7 @@ class Span(NamedTuple):
 
 
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
-    """Slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
+    """Return slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     location = source.location
     count = _count(source.size, workers)
@@ -79,7 +79,7 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
 
 
 def _open(location: str) -> BinaryIO:
-    """A file in which borders are searched."""
+    """Open a file in which borders are searched."""
     if not isinstance(location, Address):
         return open(location, "rb")
     from medcontract.reading.remote import open_remote
@@ -88,7 +88,7 @@ def _open(location: str) -> BinaryIO:
 
 
 def _count(size: int, workers: int) -> int:
-    """The number of slices: the same for each worker, and more than one, so that all end at about the same time."""
+    """Return the number of slices: the same for each worker, and several, so that all end at about the same time."""
     possible = size // SMALLEST
     rounds = min(max(_ROUNDS, math.ceil(size / (LARGEST * workers))), possible // workers)
     return workers * rounds if rounds else possible
@@ -112,7 +112,7 @@ class _Bytes:
         return bytes(found)
 
     def find(self, wanted: bytes, start: int, stop: int) -> int:
-        """The first occurrence from an offset on, or -1. It is not searched far behind `stop`."""
+        """Find the first occurrence from an offset on, or -1. It is not searched far behind `stop`."""
         self._stream.seek(start)
         rest = b""
         while start < stop and (block := self._stream.read(_BLOCK)):
@@ -125,7 +125,7 @@ class _Bytes:
         return -1
 
     def count_odd(self, wanted: bytes, start: int, end: int) -> bool:
-        """Whether a byte occurs an odd number of times."""
+        """Check whether a byte occurs an odd number of times."""
         self._stream.seek(start)
         count = 0
         while start < end and (block := self._stream.read(min(_BLOCK, end - start))):
@@ -141,7 +141,7 @@ class _Bytes:
 
 
 def _target(data: _Bytes, number: int, count: int) -> tuple[int, int]:
-    """Where a border is searched, and where the next one will be."""
+    """Return where a border is searched, and where the next one will be."""
     return len(data) * number // count, len(data) * (number + 1) // count
 
 
@@ -156,7 +156,7 @@ def _at_line_ends(data: _Bytes, count: int) -> list[Span]:
 
 
 def _at_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
-    """Slices at line ends with an even number of quotes before them: there, no quoted cell is open."""
+    """Return slices at line ends with an even number of quotes before them: there, no quoted cell is open."""
     header = _header(data, start)
     if not header:
         return []
@@ -176,7 +176,7 @@ def _at_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
 
 
 def _at_likely_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
-    """Like `_at_row_ends`, without reading what is before the line ends."""
+    """Return slices like `_at_row_ends`, without reading what is before the line ends."""
     header = _header(data, start)
     if not header:
         return []
@@ -190,7 +190,7 @@ def _at_likely_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
 
 
 def likely_row_end(text: bytes, commas: int) -> int:
-    """The end of the first row that ends in a part of a table, or 0. The part may start in a quoted cell.
+    """Return the end of the first row that ends in a part of a table, or 0. The part may start in a quoted cell.
 
     If it does, rows have the right number of commas only when they are read so.
     """
@@ -199,7 +199,7 @@ def likely_row_end(text: bytes, commas: int) -> int:
 
 
 def _right_rows(text: bytes, is_open: bool, commas: int) -> tuple[float, bool, int]:
-    """The share of complete rows with so many commas, whether no cell is open at the start, and the first row's end."""
+    """Return the share of rows with so many commas, whether no cell is open at the start, and the first row's end."""
     starts_open, right = is_open, 0
     ends: list[int] = []
     at = row_at = 0
@@ -217,7 +217,7 @@ def _right_rows(text: bytes, is_open: bool, commas: int) -> tuple[float, bool, i
 
 
 def _header(data: _Bytes, start: int) -> bytes:
-    """The first line; empty if it is unusual."""
+    """Return the first line; empty if it is unusual."""
     end = data.find(b"\n", start, len(data))
     header = data.between(start, end + 1)
     usual = end >= 0 and header.strip() and b'"' not in header and b"\r" not in header[:-2]
@@ -246,7 +246,7 @@ def _between_records(source: Source, data: _Bytes, list_key: str, count: int) ->
 
 
 def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
-    """What separates the first two records, up to the first key of the second: `}, {"case_id"`."""
+    """Return what separates the first two records, up to the first key of the second: `}, {"case_id"`."""
     file = JsonFile(source, list_key, lambda raw: None)
     try:
         first, second = islice(file.records(), 2)
@@ -286,7 +286,7 @@ def _between_row_groups(source: Source, count: int) -> list[Span]:
 
 
 def hash_slices(stream: BinaryIO, cuts: Sequence[Span]) -> tuple[str, list[str]] | None:
-    """The hash of a file, and that of each slice as a file. None if the slices do not add up to the file."""
+    """Return the hash of a file, and that of each slice as a file; None if the slices do not add up to the file."""
     import hashlib  # it loads OpenSSL: only where the bytes are watched
 
     whole = hashlib.sha256()
@@ -320,7 +320,7 @@ class Slice(Source):
         self._breaks: int | None = None
 
     def count_breaks(self) -> int:
-        """The number of line breaks (LF, CRLF or CR) between its borders, as `CsvFile` counts lines."""
+        """Return the number of line breaks (LF, CRLF or CR) between its borders, as `CsvFile` counts lines."""
         if self._breaks is None:  # it was not read completely
             self.counts_breaks = True
             with self.open() as stream:
@@ -347,7 +347,7 @@ class RowGroups(Source):
         self.row_groups = range(*span.groups) if span.groups else None
 
     def sha256(self) -> str:
-        """The hash of its part of the file. Empty for a file at an address, whose version is known."""
+        """Return the hash of its part of the file; empty for a file at an address, whose version is known."""
         if self.version is not None:
             return ""
         with self.reading(), open(self._path, "rb") as stream:

@@ -38,17 +38,12 @@ class Listing(NamedTuple):
     """The paths of files with other extensions."""
 
 
-def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
-    """The files with one of these extensions (before .gz), sorted by path, without hidden files and folders.
+def list_files(folder: str, endings: Collection[str], exclude: Exclude | None = None) -> Listing:
+    """List the files with one of these extensions (before .gz), and others.
 
     Links to files are followed if they stay within the folder. Links to folders are not: their content is found at
     its real path. Nothing is opened, so that a pipe cannot block.
     """
-    return list_files(folder, endings).data
-
-
-def list_files(folder: str, endings: Collection[str], exclude: Exclude | None = None) -> Listing:
-    """The files that `data_files` returns, and the others."""
     walk = _Walk(folder, endings, exclude)
     while walk.waiting:
         walk.step(walk.waiting.pop())
@@ -85,13 +80,13 @@ class _Walk:
     def _plain(self, entry: os.DirEntry[str]) -> Iterator[Entry]:
         if entry.is_dir(follow_symlinks=False):
             self.waiting.append(entry.path)
-        elif self._is_data(entry.name):
+        elif has_ending(entry.name, self._endings):
             yield Entry(entry.path, None if entry.is_file(follow_symlinks=False) else _NO_FILE)
         else:
             self.others.append(entry.path)
 
     def _link(self, entry: os.DirEntry[str]) -> Iterator[Entry]:
-        is_data = self._is_data(entry.name)
+        is_data = has_ending(entry.name, self._endings)
         if not is_data and not os.path.isdir(entry.path):
             self.others.append(entry.path)
             return
@@ -108,17 +103,14 @@ class _Walk:
         else:
             yield Entry(entry.path, _kind_of_target(entry.path))
 
-    def _is_data(self, name: str) -> bool:
-        return has_ending(name, self._endings)
-
 
 def has_ending(name: str, endings: Collection[str]) -> bool:
-    """Whether a file has one of these extensions, before `.gz`."""
+    """Check whether a file has one of these extensions, before `.gz`."""
     return os.path.splitext(name.lower().removesuffix(".gz"))[1] in endings
 
 
 def leads_out_of(folder: str, path: str) -> bool:
-    """Whether a path leads out of the folder when its links are followed."""
+    """Check whether a path leads out of the folder when its links are followed."""
     try:
         return _is_endless(path) or not _real(path).startswith(_real(folder))
     except ValueError:  # a NUL byte: there is no such file
@@ -126,7 +118,7 @@ def leads_out_of(folder: str, path: str) -> bool:
 
 
 def why_refused(path: str, others: Collection[str]) -> Finding | None:
-    """Why a file or folder must not be read that somebody else has put into its folder; None if it may be.
+    """Return why a file or folder must not be read that somebody else has put into its folder; None if it may be.
 
     `others`: the paths of the files and folders of others, which a link must not lead to. Nothing is opened.
     """
@@ -142,7 +134,7 @@ def why_refused(path: str, others: Collection[str]) -> Finding | None:
 
 
 def why_unreadable(path: str) -> Finding | None:
-    """Why there is neither a file nor a folder at a path, such as a pipe; None if there is. Nothing is opened."""
+    """Return why there is neither a file nor a folder at a path; None if there is. Nothing is opened."""
     try:
         return None if os.path.isdir(path) else _kind_of_target(path)
     except OSError as error:
@@ -150,7 +142,7 @@ def why_unreadable(path: str) -> Finding | None:
 
 
 def _is_endless(path: str) -> bool:
-    """Whether the operating system gives up on a path: cyclic links, or a chain that is too long for it."""
+    """Check whether the operating system gives up on a path: cyclic links, or a chain that is too long for it."""
     try:
         os.stat(path)
     except OSError as error:
@@ -194,13 +186,13 @@ class Exclude:
         self._used: set[str] = set()
 
     def __call__(self, folder: str, path: str, is_folder: bool) -> bool:
-        """Whether to skip an entry, whose path starts with that of the folder."""
+        """Check whether to skip an entry, whose path starts with that of the folder."""
         found = [each for each in self._patterns if self._matches(each, folder, path, is_folder)]
         self._used.update(found)
         return bool(found)
 
     def in_archive(self, archive: str, name: str) -> bool:
-        """Whether to skip a file in an archive: because of its name, or of a folder that it is in."""
+        """Check whether to skip a file in an archive, because of its name, or of a folder that it is in."""
         *folders, _ = parts = name.split("/")
         paths = ["/".join((archive, *parts[:depth])) for depth in range(1, len(parts) + 1)]
         found = [self(archive, path, depth < len(folders)) for depth, path in enumerate(paths)]
@@ -217,12 +209,12 @@ class Exclude:
 
     @property
     def unused(self) -> list[str]:
-        """The patterns that matched nothing."""
+        """Return the patterns that matched nothing."""
         return [pattern for pattern in self._patterns if pattern not in self._used]
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a pattern for paths."""
+    """Return the regular expression of a pattern for paths."""
     pattern = re.sub(r"^(\./)+", "", pattern.rstrip("/"))
     parts, end = [], 0
     for match in _WILDCARDS.finditer(pattern):
@@ -240,7 +232,7 @@ def _wildcard(glob: str) -> str:
 
 
 def missing_file_hint(path: str) -> str:
-    """A similar name in the same folder, or what is wrong with an argument that names a contract."""
+    """Suggest a similar name in the same folder, or say what is wrong with an argument that names a contract."""
     folder, name = os.path.split(path)
     contract, _, given = path.partition("=")
     if contract and os.path.exists(given.strip()):

@@ -21,7 +21,7 @@ class BadHeader(ValueError):
 
 
 def page_sizes(stream: BinaryIO, metadata: Any, file_size: int, groups: range | None = None) -> Iterator[int]:
-    """The decompressed size of each page, of all row groups or of some. Raises `BadHeader`."""
+    """Yield the decompressed size of each page, of all row groups or of some. Raises `BadHeader`."""
     chunks = [
         metadata.row_group(group).column(column)
         for group in groups or range(metadata.num_row_groups)
@@ -42,7 +42,7 @@ def page_sizes(stream: BinaryIO, metadata: Any, file_size: int, groups: range | 
 
 
 def _header(stream: BinaryIO, start: int) -> tuple[int, int, int]:
-    """The size of the header at an offset, and the decompressed and compressed size of its page."""
+    """Return the size of the header at an offset, and the decompressed and compressed size of its page."""
     for length in _HEADER_SIZES:
         stream.seek(start)
         reader = _Reader(stream.read(length))
@@ -65,7 +65,7 @@ class _Reader:
         self.at = 0
 
     def numbers(self, depth: int = 0) -> dict[int, int]:
-        """The numeric fields of a struct, by field id; other fields are skipped."""
+        """Return the numeric fields of a struct, by field id; other fields are skipped."""
         if depth > _DEEPEST:
             raise BadHeader
         found: dict[int, int] = {}
@@ -100,7 +100,7 @@ class _Reader:
             raise IndexError
 
     def _value(self, kind: int, depth: int) -> int | None:
-        """The value of a field; None if it is not a number."""
+        """Return the value of a field; None if it is not a number."""
         if kind in (1, 2):  # true, false
             return None
         if kind == 3:

@@ -74,7 +74,7 @@ class SeekableStream(io.RawIOBase):
 
 
 class Decompressed(SeekableStream):
-    """What a library decompresses, within limits. Seeking forward decompresses, seeking backward starts again.
+    """What a library decompresses, within limits. Reading further on decompresses, reading backward starts again.
 
     `most`: the bytes that it may decompress to, of which a line costs some more. Data that is read again counts once.
     """
@@ -85,22 +85,23 @@ class Decompressed(SeekableStream):
         self._packed = packed
         self._most = most
         self._what = what
+        self._position = 0
+        """Where decompression is; seeking alone, as to find the size, does not move it."""
         self._counted = self._lines = 0
 
     def fileno(self) -> int:
         return self._packed.fileno()
 
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        at, wanted = self._at, super().seek(offset, whence)
-        if wanted < at:
-            self._stream.seek(0)
-            at = 0
-        self._at = at
-        while self._at < wanted and (data := self._next(min(wanted - self._at, BLOCK))):
-            self._at += len(data)
-        return self._at
-
     def _next(self, size: int) -> bytes:
+        if self._at < self._position:
+            self._stream.seek(0)
+            self._position = 0
+        while self._position < self._at:
+            if not self._decompress(min(self._at - self._position, BLOCK)):
+                return b""
+        return self._decompress(size)
+
+    def _decompress(self, size: int) -> bytes:
         try:
             data: bytes = self._stream.read1(size)
         except Exception as error:
@@ -108,11 +109,12 @@ class Decompressed(SeekableStream):
             if unreadable is None:
                 raise
             raise unreadable from None
-        if self._at == self._counted:
+        if self._position == self._counted:
             self._counted += len(data)
             self._lines += data.count(b"\n") + data.count(b"\r") + data.count(b"{")
             if self._counted + LINE_COST * self._lines > self._most:
                 raise too_compressed(self._what, too_large=self._counted > LINE_COST * self._lines)
+        self._position += len(data)
         return data
 
     def _failure(self, error: Exception) -> Unreadable | None:
@@ -134,9 +136,9 @@ class Gunzip(Decompressed):
         self._limit = limit
         self._damage = BadGzipFile, zlib.error
 
-    def _next(self, size: int) -> bytes:
-        data = super()._next(size)
-        if self._at + len(data) > self._limit:
+    def _decompress(self, size: int) -> bytes:
+        data = super()._decompress(size)
+        if self._position > self._limit:
             raise too_large(self._limit)
         return data
 

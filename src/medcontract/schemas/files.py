@@ -12,7 +12,7 @@ from medcontract.addresses import require_local
 from medcontract.atomic_write import write_file
 from medcontract.contracts import registry
 from medcontract.errors import LIST_CONTRACTS, CallError, command, words
-from medcontract.reading.folders import data_files
+from medcontract.reading.folders import list_files
 from medcontract.results.schemas import SchemaChange, SchemaCheck, SchemaDiff, SchemaExport, SchemaFault
 from medcontract.schemas import publishing
 from medcontract.schemas.diff import compare_files, parse
@@ -82,7 +82,7 @@ def _files(root: Path) -> dict[str, str | None]:
 
 def _json_files(folder: Path) -> list[Path]:
     """The JSON files in a folder. Raises `CallError` for what cannot be read."""
-    found = data_files(str(folder), (".json",)) if folder.is_dir() else []
+    found = list_files(str(folder), (".json",)).data if folder.is_dir() else []
     for file, refused in found:
         if refused:
             raise CallError(f"{file}: {refused.message}", refused.hint)
