@@ -335,7 +335,7 @@ ENTRANCES: dict[Entrance, int] = {
 def prepare(folder: Path) -> None:
     """Load the plugin as if it were installed, and change to the folder."""
     sys.path.insert(0, str(PLUGIN))
-    from medcontract.contracts.plugins import load_module
+    from medcontract.plugins.loading import load_module
 
     load_module("sepsis_challenge")
     os.chdir(folder)

@@ -231,13 +231,19 @@ def registered() -> dict[str, CompiledContract]:
     return {item.id: item for item in found}
 
 
+def load_installed() -> bool:
+    """Register the contracts of installed packages, once. Returns whether there are any.
+
+    Plugins are a layer above, which needs schemas and problem codes; so their module is only named here.
+    """
+    return bool(import_module("medcontract.plugins.loading").load_installed())
+
+
 def find(contract_id: str) -> CompiledContract:
     """The contract with this id. Raises `UnknownContract`, with the most similar id as a hint."""
     item = compiled().get(contract_id)
     if item is None:
-        from medcontract.contracts import plugins
-
-        if not plugins.load_installed() or contract_id not in compiled():
+        if not load_installed() or contract_id not in compiled():
             raise _unknown(contract_id)
         item = compiled()[contract_id]
     return item
@@ -250,18 +256,14 @@ def contract(contract_id: str) -> Contract[Any]:
 
 def contracts() -> tuple[Contract[Any], ...]:
     """All contracts, including those of installed plugins, sorted by id; with a challenge, only those of it."""
-    from medcontract.contracts import plugins
-
     if scope() is None:
-        plugins.load_installed()
+        load_installed()
     return tuple(contract(contract_id) for contract_id in sorted(candidates()))
 
 
 def tracks() -> dict[str, list[CompiledContract]]:
     """The contracts of each track, including those of installed plugins."""
-    from medcontract.contracts import plugins
-
-    plugins.load_installed()
+    load_installed()
     found: dict[str, list[CompiledContract]] = {}
     for contract_id, entry in sorted(candidates().items()):
         found.setdefault(contract_id.partition("/")[0], []).append(entry)
