@@ -121,7 +121,7 @@ def both_paths(source: random.Random) -> Trial:
 @contextlib.contextmanager
 def _slow_path() -> Iterator[None]:
     """Disable the fast path of all contracts."""
-    known = registry.compiled()
+    known = registry.registered()
     before = dict(known)
     known.update(_slow_contracts())
     try:

@@ -28,9 +28,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct
 
+from medcontract.contracts.raw_objects import SENDABLE, Members, WithRawObjects, count_keys_inside, field_name, reader
 from medcontract.contracts.schema_nodes import ANNOTATIONS
 from medcontract.contracts.string_patterns import NON_BLANK
-from medcontract.contracts.undecoded import SENDABLE, Members, Undecoded, count_keys_inside, field_name, reader
 
 _IGNORED = ANNOTATIONS | {"$defs"}
 _OBJECT_KEYWORDS = {"type", "properties", "required", "additionalProperties"}
@@ -66,13 +66,13 @@ class RowDecoders(NamedTuple):
     """Decodes objects, one per line; None if in doubt about any of them."""
 
 
-def row_decoders(schema: dict[str, Any], undecoded: bool = False) -> RowDecoders | None:
+def row_decoders(schema: dict[str, Any], raw_objects: bool = False) -> RowDecoders | None:
     """Compile the JSON Schema of an object. None if there is no fast path.
 
-    `undecoded`: members with any content are decoded when they are read.
+    `raw_objects`: members with any content are decoded when they are read.
     """
     try:
-        first, *others = _Compiler(schema).object_specs(schema, undecoded)
+        first, *others = _Compiler(schema).object_specs(schema, raw_objects)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
     one = _one_decoder(first)
@@ -473,20 +473,20 @@ class _Compiler:
         self._list_checks[check] = spec.check_list()
         return spec.struct, check
 
-    def object_specs(self, schema: dict[str, Any], undecoded: bool = False) -> list[_ObjectSpec]:
+    def object_specs(self, schema: dict[str, Any], raw_objects: bool = False) -> list[_ObjectSpec]:
         """How to decode the objects of a schema: one for each variant."""
         keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in keywords:
-            return self.object_specs(self._defs[keywords["$ref"].rpartition("/")[2]], undecoded)
+            return self.object_specs(self._defs[keywords["$ref"].rpartition("/")[2]], raw_objects)
         if "oneOf" in keywords:
-            return [spec for variant in keywords["oneOf"] for spec in self.object_specs(variant, undecoded)]
+            return [spec for variant in keywords["oneOf"] for spec in self.object_specs(variant, raw_objects)]
         if keywords.get("type") != "object" or not set(keywords) <= _OBJECT_KEYWORDS:
             raise _NotFast
         closed = keywords.get("additionalProperties") is False
-        return [self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed, undecoded)]
+        return [self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed, raw_objects)]
 
     def _struct(
-        self, properties: dict[str, Any], required: set[str], closed: bool, undecoded: bool = False
+        self, properties: dict[str, Any], required: set[str], closed: bool, raw_objects: bool = False
     ) -> _ObjectSpec:
         if not closed:
             raise _NotFast
@@ -498,10 +498,10 @@ class _Compiler:
             if not name.isidentifier() or keyword.iskeyword(name):
                 raise _NotFast
             inner, check = self.compile(properties[key])
-            if undecoded and inner in _ANY_OBJECT and field_name(name) not in properties:
+            if raw_objects and inner in _ANY_OBJECT and field_name(name) not in properties:
                 spec.namespace[name] = reader(name, _any_decoder())
                 names[key] = name = field_name(name)
-                inner, check = _ANY_OBJECT[inner], _count_undecoded_keys
+                inner, check = _ANY_OBJECT[inner], _count_raw_keys
             if key in required:
                 needed.append((name, inner))
                 if check is not None:
@@ -513,7 +513,8 @@ class _Compiler:
         # JSON values contain no cycles, so the garbage collector need not track them
         struct = defstruct(
             "Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False,
-            bases=(Undecoded if len(spec.namespace) > len(SENDABLE) else msgspec.Struct,), namespace=spec.namespace,
+            bases=(WithRawObjects if len(spec.namespace) > len(SENDABLE) else msgspec.Struct,),
+            namespace=spec.namespace,
         )  # fmt: skip
         return spec._replace(struct=struct)
 
@@ -534,7 +535,7 @@ def _any_decoder() -> Callable[[Any], Any]:
     return msgspec.json.Decoder(_anything(_ANY_LEVELS)).decode
 
 
-def _count_undecoded_keys(members: Members | None) -> int:
+def _count_raw_keys(members: Members | None) -> int:
     return 0 if members is None else count_keys_inside(members, _ANY_LEVELS, _any_decoder(), _count_keys, _LEAVE)
 
 

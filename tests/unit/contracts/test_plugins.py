@@ -80,8 +80,8 @@ def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known = dict(registry.compiled())
     yield
-    registry.compiled().clear()
-    registry.compiled().update(known)
+    registry.registered().clear()
+    registry.registered().update(known)
     sys.modules.pop("sepsis_challenge", None)
 
 
@@ -438,7 +438,7 @@ def test_validators_and_defaults_keep_off_the_fast_path() -> None:
     """A model that checks or fills in more than its schema tells of is judged by Pydantic alone."""
     register(_contract())
     assert not registry.find("my/file").schema_is_complete
-    registry.compiled().pop("my/file")
+    registry.registered().pop("my/file")
     register(_with_field(Unit, 0.5))
     assert not registry.find("my/file").schema_is_complete
 
@@ -477,7 +477,7 @@ def test_records_in_two_forms_and_open_ones() -> None:
 
     register(_contract(model=Answers, record=AnyAnswer, list_key="answers"))
     assert medcontract.validate(b'{"x": 1}\n{"error": "none"}', "my/file", name="x.jsonl").ok
-    registry.compiled().pop("my/file")
+    registry.registered().pop("my/file")
 
     class Loose(OpenModel):
         x: NonNegative
@@ -609,7 +609,7 @@ def test_the_page_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     loading.load_module(str(tmp_path / "from_the_page.py"))
     assert medcontract.validate(str(SEPSIS / "sepsis_data" / "alarms.csv")).contract == "sepsis/alarms"
     del sys.modules["medcontract_plugin_from_the_page"], sys.modules["from_the_page"]
-    registry.compiled().pop("sepsis/alarms")
+    registry.registered().pop("sepsis/alarms")
     shutil.copytree(SEPSIS, tmp_path / "sepsis")
     monkeypatch.chdir(tmp_path / "sepsis")
     commands = re.findall(r"^\$ medcontract (.*)$", page, re.MULTILINE)
@@ -751,7 +751,7 @@ def test_init_without_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str
     register(_contract())
     assert main(["init", "my", str(tmp_path)]) == 2
     assert "the track 'my' has no example files" in capsys.readouterr().err
-    registry.compiled().pop("my/file")
+    registry.registered().pop("my/file")
     register(_contract(examples=(tmp_path / "gone.json",)))
     assert main(["init", "my", str(tmp_path / "out")]) == 2
     assert "gone.json: no such file" in capsys.readouterr().err

@@ -84,8 +84,8 @@ def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     contracts, known, path = dict(registry.compiled()), dict(tracks._registered), list(sys.path)
     yield
-    registry.compiled().clear()
-    registry.compiled().update(contracts)
+    registry.registered().clear()
+    registry.registered().update(contracts)
     tracks._registered.clear()
     tracks._registered.update(known)
     sys.path[:] = path
