@@ -96,7 +96,10 @@ def _day_exists(date: str) -> bool:
 
 
 class Limit(RecordRule, frozen=True, kw_only=True):
-    """The number is null, or less than `minimum` (or, if `below` is given, not less than `below`)."""
+    """The number is null, or less than `minimum` (or, if `below` is given, not less than `below`).
+
+    `minimum` is the smallest number that breaks the rule. Its name is published with the schemas, so it stays.
+    """
 
     kind: ClassVar = "limit"
     field: str
