@@ -121,7 +121,7 @@ def both_paths(source: random.Random) -> Trial:
 @contextlib.contextmanager
 def _slow_path() -> Iterator[None]:
     """Disable the fast path of all contracts."""
-    known = registry.compiled()
+    known = registry.registered()
     before = dict(known)
     known.update(_slow_contracts())
     try:
@@ -335,7 +335,7 @@ ENTRANCES: dict[Entrance, int] = {
 def prepare(folder: Path) -> None:
     """Load the plugin as if it were installed, and change to the folder."""
     sys.path.insert(0, str(PLUGIN))
-    from medcontract.contracts.plugins import load_module
+    from medcontract.plugins.loading import load_module
 
     load_module("sepsis_challenge")
     os.chdir(folder)

@@ -17,7 +17,7 @@ from tests.support import TEST_ALL
 from medcontract import errors
 from medcontract.catalog import problem_codes
 from medcontract.contracts import registry
-from medcontract.results.validation import CODES_OF_MISSING_VALUES
+from medcontract.problems import CODES_OF_MISSING_VALUES
 from medcontract.scoring import custom_metrics, tracks
 
 PROPERTIES = Path(__file__).parent / "properties"

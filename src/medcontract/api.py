@@ -478,14 +478,14 @@ def normalize(*texts: str) -> Normalization:
 def explain(*codes: str) -> Explanation:
     """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
     from medcontract.catalog import problem_codes
-    from medcontract.contracts import plugins
-    from medcontract.contracts.custom_codes import unknown_code
+    from medcontract.contracts.registry import load_installed
+    from medcontract.plugins.codes import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
     arguments.require_strings(codes)
     wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
     if not codes or not all(name in problem_codes() for name in wanted):
-        plugins.load_installed()
+        load_installed()
     for code, name in zip(codes, wanted, strict=True):
         if name not in problem_codes():
             raise unknown_code(code, name)
@@ -791,7 +791,7 @@ def broken_plugins() -> tuple[str, ...]:
     """Messages about installed plugins that could not be loaded; empty before plugins are loaded."""
     import sys
 
-    plugins = sys.modules.get("medcontract.contracts.plugins")
+    plugins = sys.modules.get("medcontract.plugins.loading")
     return tuple(plugins.broken) if plugins else ()
 
 

@@ -24,7 +24,7 @@ class ProblemCode(NamedTuple):
 
 @cache
 def problem_codes() -> dict[str, ProblemCode]:
-    """Return all codes by name, read at the first call; plugins add codes of their own (`contracts.custom_codes`)."""
+    """Return all codes by name, read at the first call; plugins add codes of their own (`plugins.codes`)."""
     entries = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     return {code: _problem_code(code, **entry) for code, entry in entries.items()}
 

@@ -30,8 +30,6 @@ from medcontract.contracts.base import (
     ZeroOrOne,
 )  # fmt: skip
 from medcontract.contracts.contract import Contract, StandIn
-from medcontract.contracts.custom_codes import ProblemCode, register_codes
-from medcontract.contracts.plugins import register
 from medcontract.contracts.rules import (
     AnyAbove,
     CalendarDate,
@@ -59,6 +57,8 @@ from medcontract.contracts.rules import (
     Sum,
     Unique,
 )  # fmt: skip
+from medcontract.plugins.codes import ProblemCode, register_codes
+from medcontract.plugins.registration import register
 from medcontract.problems import Finding
 from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.results.tables import (

@@ -155,6 +155,10 @@ def reveals_truth(code: str) -> bool:
     return is_cross_file(code) and not code.startswith(_OF_NAMED_FILES)
 
 
+CODES_OF_MISSING_VALUES = {"MC302"}
+"""Codes about a value that the file lacks: what is shown is that value. Plugins add those of their rules."""
+
+
 def empty_file(offset: int) -> Finding:
     """The finding about an empty file; the offset is that after a byte order mark."""
     return Finding("MC004", "the file is empty", "check that it was written completely", offset=offset)

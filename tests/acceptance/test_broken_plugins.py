@@ -241,10 +241,10 @@ def test_a_bug_of_ours_is_not_blamed_on_a_plugin() -> None:
 
 def test_a_registered_track_without_a_plugin_needs_no_workers(folder: Path) -> None:
     """Workers cannot know a track that was registered by a call: one process does the work."""
-    from medcontract.contracts import plugins
     from medcontract.modeling import register_track
+    from medcontract.plugins import loading
 
-    module: Any = plugins.load_module(str(folder / "ecg_challenge.py"))
+    module: Any = loading.load_module(str(folder / "ecg_challenge.py"))
     register_track(*module.TRACKS)
     submissions = [folder / "submissions" / name for name in ("heron", "crane")]
     board = medcontract.leaderboard(folder / "ecg_data" / "truth.csv", *submissions, jobs=2)

@@ -13,9 +13,9 @@ import pytest
 from tests.scoring_files import CLASSES, guess, image
 
 from medcontract.cli.main import main
-from medcontract.contracts.plugins import load_module
 from medcontract.errors import CallError
 from medcontract.parallel.processes import Workers
+from medcontract.plugins.loading import load_module
 
 SCRIPT = Path(sys.executable).with_name("medcontract")
 PACKAGES = (

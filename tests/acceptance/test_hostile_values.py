@@ -13,8 +13,8 @@ from tests.scoring_files import answer, document, reference, repeats, report, ru
 
 import medcontract
 from medcontract.cli import output
-from medcontract.contracts import plugins
 from medcontract.modeling import Contract, Document, ListOf, StrictModel
+from medcontract.plugins.registration import register
 
 MARKER = "Pérez"
 
@@ -156,7 +156,7 @@ class _People(Document):
 
 def test_validators_that_quote_a_value() -> None:
     """The words of a contract's own validator are shown without what they quote."""
-    plugins.register(Contract(id="leak/people", model=_People, record=_Person, list_key="people", title="People"))
+    register(Contract(id="leak/people", model=_People, record=_Person, list_key="people", title="People"))
     found = medcontract.validate('{"name": "Ana Pérez"}\n'.encode(), "leak/people", name="x.jsonl")
     (problem,) = found.problems
     assert problem.message == "'name': nobody here is called … …, see the list"

@@ -19,7 +19,7 @@ from tests.support import ROOT, property_settings, vectors
 import medcontract
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Contract
-from medcontract.contracts.fast_decoder import row_decoder
+from medcontract.contracts.fast_decoder import row_decoders
 from medcontract.results.validation import FileReport
 
 pytestmark = pytest.mark.sampled(6)
@@ -53,7 +53,8 @@ class Form(NamedTuple):
 def form(contract: Contract[Any], record: bool = False) -> Form:
     adapter: TypeAdapter[Any] = contract.record_adapter() if record else TypeAdapter(contract.model)
     schema = medcontract.json_schema(contract.id, record=record)
-    return Form(adapter, Draft202012Validator(schema), row_decoder(schema))
+    decoders = row_decoders(schema)
+    return Form(adapter, Draft202012Validator(schema), decoders.one if decoders else None)
 
 
 @cache

@@ -23,7 +23,6 @@ from medcontract.contracts.base import (
     StrictModel,
 )
 from medcontract.contracts.contract import Contract, StandIn
-from medcontract.contracts.plugins import compiled_form
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import (
     CalendarDate,
@@ -36,6 +35,7 @@ from medcontract.contracts.rules import (
     unpublish,
 )
 from medcontract.contracts.string_patterns import NON_BLANK
+from medcontract.plugins.registration import compiled_form
 
 MODULE = "medcontract-challenge"
 """The module of the models. It does not exist: their fields are documented by descriptions."""

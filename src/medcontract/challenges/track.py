@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from medcontract.challenges.contracts import Ids
 from medcontract.challenges.model import Definition
 from medcontract.challenges.semantics import built, sign_problem
-from medcontract.contracts.columns import reader
 from medcontract.errors import CallError
 from medcontract.results.score import Score
 from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
@@ -200,7 +199,7 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
         return read(record)
 
     def measure_all(items: Iterable[Any], records: Sequence[Any]) -> list[Any]:
-        return reader(*prediction_fields)(records)
+        return list(map(read, records))
 
     pair = Pair(
         truth=ids.truth, submission=ids.predictions, key=definition.key, item=attrgetter(*truth_fields),

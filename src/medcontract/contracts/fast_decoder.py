@@ -12,8 +12,7 @@ in `medcontract.contracts.pydantic_errors` decides), but it never accepts an inv
   text has no more colons than the value has keys (and strings have colons), no key was dropped.
 
 Many records, one per line, are decoded at once, which is faster: if all of them together have as many colons as keys,
-no record has a repeated key, because a record never has fewer colons than keys. Optional fields that are null are left
-to a second, slower decoder of many records, which distinguishes them from absent ones.
+no record has a repeated key, because a record never has fewer colons than keys.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct
 
+from medcontract.contracts.raw_objects import SENDABLE, Members, WithRawObjects, count_keys_inside, field_name, reader
 from medcontract.contracts.schema_nodes import ANNOTATIONS
 from medcontract.contracts.string_patterns import NON_BLANK
-from medcontract.contracts.undecoded import SENDABLE, Members, Undecoded, count_keys_inside, field_name, reader
 
 _IGNORED = ANNOTATIONS | {"$defs"}
 _OBJECT_KEYWORDS = {"type", "properties", "required", "additionalProperties"}
@@ -67,25 +66,19 @@ class RowDecoders(NamedTuple):
     """Decodes objects, one per line; None if in doubt about any of them."""
 
 
-def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
-    """Compile the JSON Schema of an object to a function that decodes bytes to a value, or to None if in doubt."""
-    decoders = row_decoders(schema)
-    return decoders.one if decoders else None
-
-
-def row_decoders(schema: dict[str, Any], undecoded: bool = False) -> RowDecoders | None:
+def row_decoders(schema: dict[str, Any], raw_objects: bool = False) -> RowDecoders | None:
     """Compile the JSON Schema of an object. None if there is no fast path.
 
-    `undecoded`: members with any content are decoded when they are read.
+    `raw_objects`: members with any content are decoded when they are read.
     """
     try:
-        first, *others = _Compiler(schema).object_specs(schema, undecoded)
+        first, *others = _Compiler(schema).object_specs(schema, raw_objects)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
     one = _one_decoder(first)
     for spec in others:
         one = _either(one, _one_decoder(spec))
-    return RowDecoders(one, _when_called(lambda: _all_lines_decoder(first, others, one)))
+    return RowDecoders(one, _all_lines_decoder(first, others, one))
 
 
 def _either(first: Callable[[bytes], Any], second: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -99,10 +92,7 @@ def _either(first: Callable[[bytes], Any], second: Callable[[bytes], Any]) -> Ca
 
 
 def _all_lines_decoder(spec: _ObjectSpec, others: list[_ObjectSpec], one: Callable[[bytes], Any]) -> DecodeLines:
-    lines_decoders = [_lines_decoder(spec)]
-    if spec.optional:
-        lines_decoders.insert(0, _lines_decoder(spec.without_null()))
-    decode = _first_to_succeed(lines_decoders)
+    decode = _lines_decoder(spec)
     only_there = [name for other in others for name in other.required_keys() if name not in spec.required_keys()]
     return _with_other_variants(decode, one, only_there) if only_there else decode
 
@@ -144,18 +134,6 @@ def _lines_with(key: bytes, text: bytes) -> Iterator[tuple[bytes, bytes]]:
         before, end = text[end:start], text.find(b"\n", at) + 1 or len(text)
         yield before, text[start:end]
     yield text[end:], b""
-
-
-def _when_called(make: Callable[[], DecodeLines]) -> DecodeLines:
-    """A decoder that is made when it is first called: not every file needs it, and to make it takes time."""
-    made: list[DecodeLines] = []
-
-    def decode_lines(text: bytes) -> list[Any] | None:
-        if not made:
-            made.append(make())
-        return made[0](text)
-
-    return decode_lines
 
 
 def _one_decoder(spec: _ObjectSpec) -> Callable[[bytes], Any]:
@@ -206,21 +184,6 @@ def key_decoders(fields: tuple[str, ...]) -> RowDecoders | None:
 
 
 DecodeLines = Callable[[bytes], list[Any] | None]
-
-
-def _first_to_succeed(decoders: list[DecodeLines]) -> DecodeLines:
-    """Tries decoders of the same records; the one that succeeded is the first to be tried for the next lines."""
-
-    def decode_lines(text: bytes) -> list[Any] | None:
-        for number, decode in enumerate(decoders):
-            rows = decode(text)
-            if rows is not None:
-                if number:
-                    decoders.insert(0, decoders.pop(number))
-                return rows
-        return None
-
-    return decode_lines if len(decoders) > 1 else decoders[0]
 
 
 def _lines_decoder(spec: _ObjectSpec) -> DecodeLines:
@@ -340,25 +303,11 @@ class _ObjectSpec(NamedTuple):
     needed: int
     required: list[tuple[str, Check]]
     optional: list[tuple[str, Check | None]]
-    absent: Any = UNSET
-    """The value of an absent field in the struct: UNSET, or None if null is left to another decoder."""
     namespace: dict[str, Any] = SENDABLE
     """Other attributes of the struct."""
 
     def required_keys(self) -> list[str]:
         return [field.encode_name for field in msgspec.structs.fields(self.struct) if field.required]
-
-    def without_null(self) -> _ObjectSpec:
-        """Decodes only objects in which no optional field is null. This is faster, and so is encoding them."""
-        fields = msgspec.structs.fields(self.struct)
-        needed = [(field.name, field.type) for field in fields if field.required]
-        optional = [(field.name, field.type | None, None) for field in fields if not field.required]
-        rename = {field.name: field.encode_name for field in fields if field.name != field.encode_name}
-        struct = defstruct(
-            "Row", [*needed, *optional], forbid_unknown_fields=True, rename=rename or None, gc=False,
-            omit_defaults=True, bases=self.struct.__bases__, namespace=self.namespace,
-        )  # fmt: skip
-        return self._replace(struct=struct, absent=None)
 
     def count_required_keys_of_all(self, names: dict[str, Any]) -> list[str]:
         """Lines that add to `keys` the number of keys in the required fields of all `rows`."""
@@ -377,9 +326,7 @@ class _ObjectSpec(NamedTuple):
         """Lines that add to `keys` the number of keys in the optional fields of all `rows`."""
         if not self.optional:
             return []
-        # If the required keys explain all colons, there are no others.
-        needed = "rows" if self.absent is UNSET else "rows if colons != keys else ()"
-        return [f"    for row in {needed}:", *(f"    {line}" for line in self.count_optional_keys(names))]
+        return ["    for row in rows:", *(f"    {line}" for line in self.count_optional_keys(names))]
 
     def count_keys(self, names: dict[str, Any], leave: str) -> list[str]:
         """Lines that add to `keys` the number of keys in `row` beyond `needed`, and make absent fields None."""
@@ -399,9 +346,6 @@ class _ObjectSpec(NamedTuple):
         for name, inner in self.optional:
             names[f"check_{name}"] = inner
             more = f"1 + check_{name}(value)" if inner else "1"
-            if self.absent is None:
-                lines += [f"    value = row.{name}", "    if value is not None:", f"        keys += {more}"]
-                continue
             lines += [
                 f"    value = row.{name}",
                 "    if value is UNSET:",
@@ -529,20 +473,20 @@ class _Compiler:
         self._list_checks[check] = spec.check_list()
         return spec.struct, check
 
-    def object_specs(self, schema: dict[str, Any], undecoded: bool = False) -> list[_ObjectSpec]:
+    def object_specs(self, schema: dict[str, Any], raw_objects: bool = False) -> list[_ObjectSpec]:
         """How to decode the objects of a schema: one for each variant."""
         keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in keywords:
-            return self.object_specs(self._defs[keywords["$ref"].rpartition("/")[2]], undecoded)
+            return self.object_specs(self._defs[keywords["$ref"].rpartition("/")[2]], raw_objects)
         if "oneOf" in keywords:
-            return [spec for variant in keywords["oneOf"] for spec in self.object_specs(variant, undecoded)]
+            return [spec for variant in keywords["oneOf"] for spec in self.object_specs(variant, raw_objects)]
         if keywords.get("type") != "object" or not set(keywords) <= _OBJECT_KEYWORDS:
             raise _NotFast
         closed = keywords.get("additionalProperties") is False
-        return [self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed, undecoded)]
+        return [self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed, raw_objects)]
 
     def _struct(
-        self, properties: dict[str, Any], required: set[str], closed: bool, undecoded: bool = False
+        self, properties: dict[str, Any], required: set[str], closed: bool, raw_objects: bool = False
     ) -> _ObjectSpec:
         if not closed:
             raise _NotFast
@@ -554,10 +498,10 @@ class _Compiler:
             if not name.isidentifier() or keyword.iskeyword(name):
                 raise _NotFast
             inner, check = self.compile(properties[key])
-            if undecoded and inner in _ANY_OBJECT and field_name(name) not in properties:
+            if raw_objects and inner in _ANY_OBJECT and field_name(name) not in properties:
                 spec.namespace[name] = reader(name, _any_decoder())
                 names[key] = name = field_name(name)
-                inner, check = _ANY_OBJECT[inner], _count_undecoded_keys
+                inner, check = _ANY_OBJECT[inner], _count_raw_keys
             if key in required:
                 needed.append((name, inner))
                 if check is not None:
@@ -569,7 +513,8 @@ class _Compiler:
         # JSON values contain no cycles, so the garbage collector need not track them
         struct = defstruct(
             "Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False,
-            bases=(Undecoded if len(spec.namespace) > len(SENDABLE) else msgspec.Struct,), namespace=spec.namespace,
+            bases=(WithRawObjects if len(spec.namespace) > len(SENDABLE) else msgspec.Struct,),
+            namespace=spec.namespace,
         )  # fmt: skip
         return spec._replace(struct=struct)
 
@@ -590,7 +535,7 @@ def _any_decoder() -> Callable[[Any], Any]:
     return msgspec.json.Decoder(_anything(_ANY_LEVELS)).decode
 
 
-def _count_undecoded_keys(members: Members | None) -> int:
+def _count_raw_keys(members: Members | None) -> int:
     return 0 if members is None else count_keys_inside(members, _ANY_LEVELS, _any_decoder(), _count_keys, _LEAVE)
 
 

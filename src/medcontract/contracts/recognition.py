@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
+from medcontract.contracts.registry import CompiledContract, candidates, compiled, load_installed, scope
 from medcontract.errors import NotRecognized, option, words
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Ref
@@ -208,18 +208,10 @@ def key_cost(keys: frozenset[str], required: frozenset[str], known: frozenset[st
     return len(required - keys) + len(keys - known)
 
 
-def _load_installed() -> bool:
-    if scope() is not None:
-        return False
-    from medcontract.contracts import plugins  # not needed to recognize most files
-
-    return plugins.load_installed()
-
-
 def _exact(rate: Callable[[], Costs], seen: str, by: str) -> Recognized | NotRecognized | None:
     """Return the contract that matches exactly, if any. Installed plugins are loaded only if not exactly one does."""
     costs = sorted(rate())
-    if not _perfect(costs) and _load_installed():
+    if not _perfect(costs) and scope() is None and load_installed():
         costs = sorted(rate())
     best = [contract_id for cost, contract_id in costs if cost == 0]
     if not best:

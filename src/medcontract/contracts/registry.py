@@ -8,7 +8,8 @@ wrong with a file.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
@@ -109,7 +110,7 @@ class CompiledContract(msgspec.Struct, dict=True):
     @cached_property
     def _record_decoders(self) -> RowDecoders | None:
         """Records of plugins are decoded completely: a plugin may do anything with them."""
-        return self._decoders(self.record_schema, undecoded=self.contract is None)
+        return self._decoders(self.record_schema, raw_objects=self.contract is None)
 
     @cached_property
     def decode_whole(self) -> Callable[[bytes], Any]:
@@ -119,17 +120,17 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @property
     def _header_schema(self) -> dict[str, Any]:
-        """The schema, for a collection without that of its records: to compile it takes longer than to decode."""
+        """The schema, for a collection without that of its records, because compiling it takes longer than decoding."""
         properties = self.schema["properties"]
         records = properties.get(self.list_key, {})
         if records.get("type") != "array":
             return self.schema
         return {**self.schema, "properties": {**properties, self.list_key: {**records, "items": {"type": "null"}}}}
 
-    def _decoders(self, schema: dict[str, Any], undecoded: bool = False) -> RowDecoders | None:
+    def _decoders(self, schema: dict[str, Any], raw_objects: bool = False) -> RowDecoders | None:
         from medcontract.contracts.fast_decoder import row_decoders
 
-        return row_decoders(schema, undecoded) if self.schema_is_complete else None
+        return row_decoders(schema, raw_objects) if self.schema_is_complete else None
 
     @cached_property
     def record_adapter(self) -> TypeAdapter[Any]:
@@ -194,13 +195,13 @@ def use(challenge: Scope) -> None:
     _scope.set(challenge)
 
 
-def compiled() -> dict[str, CompiledContract]:
+def compiled() -> Mapping[str, CompiledContract]:
     """All contracts, by id, including those of the challenge that is in use."""
     active = _scope.get()
-    return registered() if active is None else {**registered(), **active.contracts}
+    return registered() if active is None else ChainMap(active.contracts, registered())
 
 
-def candidates() -> dict[str, CompiledContract]:
+def candidates() -> Mapping[str, CompiledContract]:
     """The contracts that files are recognized as and that are listed: with a challenge, only those of it."""
     active, shown = _scope.get(), _shown.get()
     if active is not None:
@@ -231,13 +232,19 @@ def registered() -> dict[str, CompiledContract]:
     return {item.id: item for item in found}
 
 
+def load_installed() -> bool:
+    """Register the contracts of installed packages, once. Returns whether there are any.
+
+    Plugins are a layer above, which needs schemas and problem codes; so their module is only named here.
+    """
+    return bool(import_module("medcontract.plugins.loading").load_installed())
+
+
 def find(contract_id: str) -> CompiledContract:
     """The contract with this id. Raises `UnknownContract`, with the most similar id as a hint."""
     item = compiled().get(contract_id)
     if item is None:
-        from medcontract.contracts import plugins
-
-        if not plugins.load_installed() or contract_id not in compiled():
+        if not load_installed() or contract_id not in compiled():
             raise _unknown(contract_id)
         item = compiled()[contract_id]
     return item
@@ -250,18 +257,14 @@ def contract(contract_id: str) -> Contract[Any]:
 
 def contracts() -> tuple[Contract[Any], ...]:
     """All contracts, including those of installed plugins, sorted by id; with a challenge, only those of it."""
-    from medcontract.contracts import plugins
-
     if scope() is None:
-        plugins.load_installed()
+        load_installed()
     return tuple(contract(contract_id) for contract_id in sorted(candidates()))
 
 
 def tracks() -> dict[str, list[CompiledContract]]:
     """The contracts of each track, including those of installed plugins."""
-    from medcontract.contracts import plugins
-
-    plugins.load_installed()
+    load_installed()
     found: dict[str, list[CompiledContract]] = {}
     for contract_id, entry in sorted(candidates().items()):
         found.setdefault(contract_id.partition("/")[0], []).append(entry)

@@ -139,7 +139,7 @@ class CsvFile:
             if raw is None or not _has_many_lines(raw) or not (raw.endswith(b"\n") and _is_plain(raw)):
                 yield from self._row(layout, raw, offset, line, closed, decode)
                 continue
-            text = layout.json_lines(raw.replace(b"\r\n", b"\n"))
+            text = layout.json_lines(raw.replace(b"\r\n", b"\n") if b"\r" in raw else raw)
             values = decode_lines(text) if text else None
             if values:
                 yield RecordBlock(Lines(raw, len(values)), offset, values, line)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from medcontract.problems import NO_CARET, is_plain, plural
+from medcontract.problems import CODES_OF_MISSING_VALUES, NO_CARET, is_plain, plural
 from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Code, Count, Position, Str
-
-CODES_OF_MISSING_VALUES = {"MC302"}
-"""Codes of problems whose value is not in the file, but missing from it. Plugins add theirs."""
 
 
 class Problem(Item, frozen=True, kw_only=True):

@@ -111,7 +111,7 @@ def diff(old: Folder, new: Folder, record: bool = False) -> SchemaDiff:
 
 def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
     """The schemas of a folder by name, or the one that a file or an id stands for."""
-    from medcontract.contracts.plugins import load_installed
+    from medcontract.contracts.registry import load_installed
 
     if given not in registry.compiled() and not Path(given).exists():
         load_installed()

@@ -12,8 +12,9 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from medcontract.contracts import plugins
 from medcontract.errors import CallError
+from medcontract.plugins import loading
+from medcontract.plugins.registration import error_text
 
 GROUP = "medcontract.metrics"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -69,4 +70,4 @@ def _load_installed() -> None:
         try:
             register_metrics({entry.name: entry.load()})
         except (Exception, SystemExit) as error:  # noqa: BLE001  # plugins may raise anything
-            plugins.broken.append(f"the metric '{entry.value}' cannot be loaded: {plugins.error_text(error)}")
+            loading.broken.append(f"the metric '{entry.value}' cannot be loaded: {error_text(error)}")

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import chain, count, islice, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from medcontract.contracts.columns import reader
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     Key,
@@ -145,7 +145,7 @@ class Expected(Generic[Item]):
         return [(position, finding) for position, record in checked for finding in run_checks(self.checks, record)]
 
     def _expect(self, rows: Sequence[Any]) -> None:
-        keys = reader(*self.key)(rows)
+        keys = list(map(attrgetter(*self.key), rows))
         if not self._index and is_ascending([*self.keys[-1:], *keys]):  # so none is repeated
             self.keys += keys
             self.items += map(self._item, rows)

@@ -12,7 +12,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from medcontract.contracts.columns import reader
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     CrossFileRule,
@@ -161,7 +160,7 @@ class Pairing(Generic[Item, Mark]):
     def look_at(self, records: Sequence[Any]) -> None:
         """Create the index of the truth, if records do not have its order: it is shared with forked workers."""
         if records:
-            self.expected.numbers_of(reader(*self.pair.key)(records), 0)
+            self.expected.numbers_of(list(map(self.key, records)), 0)
 
     def export(self) -> PairingState:
         """What was read, for another process."""
@@ -201,7 +200,7 @@ class Pairing(Generic[Item, Mark]):
         rows = validated(records)
         if not self.is_simple:
             return self._take_each(rows)
-        numbers = self.expected.numbers_of(reader(*self.pair.key)(rows), self._next)
+        numbers = self.expected.numbers_of(list(map(self.key, rows)), self._next)
         self._next = numbers[-1] + 1
         self.named.add(self.pair.default_run)
         odd = self._odd_records(numbers, rows)

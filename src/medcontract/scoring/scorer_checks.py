@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from medcontract.contracts import registry
-from medcontract.contracts.custom_codes import require_code
 from medcontract.errors import BrokenPlugin, CallError
+from medcontract.plugins.codes import require_code
 from medcontract.problems import pointer
 from medcontract.scoring.processing_gate import Verdict, verdict_on
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally

@@ -7,15 +7,16 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from medcontract.contracts import plugins, registry
+from medcontract.contracts import registry
 from medcontract.errors import CallError, command, name_plugin, option, report_plugin_errors, words
+from medcontract.plugins import loading
 from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
 from medcontract.scoring.track import Option, Track
 from medcontract.scoring.track_checks import check_consistency, check_types
 
-GROUP = plugins.TRACKS_GROUP
+GROUP = loading.TRACKS_GROUP
 _registered: dict[str, Track] = {}
 _of_modules: set[str] = set()
 """The tracks that were registered by loading a module, which other processes can load, too."""
@@ -159,12 +160,12 @@ def _check_options(found: Track) -> None:
 
 def load_plugin(name: str) -> None:
     """Import a module, by name or as a `.py` file, and register its CODES, CONTRACTS, METRICS and TRACKS."""
-    module = plugins.load_module(name)
+    module = loading.load_module(name)
     metrics = getattr(module, "METRICS", None)
     if metrics is not None:
         register_metrics(metrics)
     _register_all(getattr(module, "TRACKS", ()))
-    loaded_plugins.setdefault(plugins.absolute(name), plugins.digest(module))
+    loaded_plugins.setdefault(loading.absolute(name), loading.digest(module))
 
 
 loaded_plugins: dict[str, str] = {}
@@ -192,12 +193,12 @@ def _load_installed() -> None:
 
     entries = sorted(entry_points(group=GROUP))
     if entries:
-        plugins.load_installed()
+        loading.load_installed()
     for entry in entries:
         try:
-            plugins.load_codes_of_entry(entry)
+            loading.load_codes_of_entry(entry)
             value = entry.load()
             value = getattr(value, "TRACKS", value)
             _register_all(value)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # plugins may raise anything
-            plugins.report_broken(entry, error)
+            loading.report_broken(entry, error)

@@ -36,9 +36,8 @@ from tests.support import ROOT
 import medcontract
 from medcontract import modeling
 from medcontract.cli.main import main
-from medcontract.contracts import plugins, registry, schema_parity
+from medcontract.contracts import registry
 from medcontract.contracts.rules import Covers, CrossFileRule, Equal, Reference, SameOrder, SameValue
-from medcontract.contracts.schema_parity import schema_is_complete
 from medcontract.modeling import (
     AcceptIntegral,
     AlwaysTrue,
@@ -68,6 +67,8 @@ from medcontract.modeling import (
     register,
     register_codes,
 )  # fmt: skip
+from medcontract.plugins import loading, registration, schema_parity
+from medcontract.plugins.schema_parity import schema_is_complete
 from medcontract.results.validation import Problem
 from medcontract.schemas import publishing
 
@@ -79,8 +80,8 @@ def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known = dict(registry.compiled())
     yield
-    registry.compiled().clear()
-    registry.compiled().update(known)
+    registry.registered().clear()
+    registry.registered().update(known)
     sys.modules.pop("sepsis_challenge", None)
 
 
@@ -88,7 +89,7 @@ def forget() -> Iterator[None]:
 def sepsis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SEPSIS)
     monkeypatch.syspath_prepend(SEPSIS)
-    plugins.load_module("sepsis_challenge")
+    loading.load_module("sepsis_challenge")
 
 
 def test_the_example_from_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -437,7 +438,7 @@ def test_validators_and_defaults_keep_off_the_fast_path() -> None:
     """A model that checks or fills in more than its schema tells of is judged by Pydantic alone."""
     register(_contract())
     assert not registry.find("my/file").schema_is_complete
-    registry.compiled().pop("my/file")
+    registry.registered().pop("my/file")
     register(_with_field(Unit, 0.5))
     assert not registry.find("my/file").schema_is_complete
 
@@ -476,7 +477,7 @@ def test_records_in_two_forms_and_open_ones() -> None:
 
     register(_contract(model=Answers, record=AnyAnswer, list_key="answers"))
     assert medcontract.validate(b'{"x": 1}\n{"error": "none"}', "my/file", name="x.jsonl").ok
-    registry.compiled().pop("my/file")
+    registry.registered().pop("my/file")
 
     class Loose(OpenModel):
         x: NonNegative
@@ -516,14 +517,14 @@ def test_built_in_contracts_would_pass_too() -> None:
         if not contract.id.startswith("medcontract/"):
             assert schema_is_complete(contract), contract.id
             between = tuple(rule for rule in contract.rules if isinstance(rule, CrossFileRule))
-            plugins._check_rules(replace(contract, rules=between, record_rules=()))
+            registration._check_rules(replace(contract, rules=between, record_rules=()))
 
 
 def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> None:
     """A field that neither has is refused; what stands in the other file is not looked for here."""
 
     def ask(rule: CrossFileRule) -> None:
-        plugins._check_rules(replace(registry.contract("triage/response"), rules=(rule,)))
+        registration._check_rules(replace(registry.contract("triage/response"), rules=(rule,)))
 
     words: dict[str, Any] = {"other": "triage/ground-truth", "code": "MC303", "message": "wrong"}
     ask(Reference(field="segment_id", **words))
@@ -532,7 +533,7 @@ def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> N
     record = registry.contract("triage/inventory")
     for rule in (Reference(field="nope", **words), SameValue(key="nope", field="case_id", **words)):
         with pytest.raises(medcontract.CallError, match="refers to the unknown field 'nope'"):
-            plugins._check_rules(replace(record, rules=(rule,)))
+            registration._check_rules(replace(record, rules=(rule,)))
 
 
 def test_the_value_of_a_missing_id() -> None:
@@ -605,10 +606,10 @@ def test_the_page_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     blocks = [block for step in steps[1:4] for block in re.findall(r"```python\n(.*?)```", step, re.DOTALL)]
     assert len(blocks) == 3
     (tmp_path / "from_the_page.py").write_text("".join(blocks), encoding="utf-8")
-    plugins.load_module(str(tmp_path / "from_the_page.py"))
+    loading.load_module(str(tmp_path / "from_the_page.py"))
     assert medcontract.validate(str(SEPSIS / "sepsis_data" / "alarms.csv")).contract == "sepsis/alarms"
     del sys.modules["medcontract_plugin_from_the_page"], sys.modules["from_the_page"]
-    registry.compiled().pop("sepsis/alarms")
+    registry.registered().pop("sepsis/alarms")
     shutil.copytree(SEPSIS, tmp_path / "sepsis")
     monkeypatch.chdir(tmp_path / "sepsis")
     commands = re.findall(r"^\$ medcontract (.*)$", page, re.MULTILINE)
@@ -685,7 +686,7 @@ def test_a_plugin_file_imports_its_neighbours(tmp_path: Path) -> None:
     """Modules beside the file are found, as when it is run."""
     shutil.copy(SEPSIS / "sepsis_challenge.py", tmp_path / "neighbour_of_plugin.py")
     (tmp_path / "my-plugin.py").write_text("from neighbour_of_plugin import CONTRACTS\n")
-    plugins.load_module(str(tmp_path / "my-plugin.py"))
+    loading.load_module(str(tmp_path / "my-plugin.py"))
     assert "sepsis/truth" in registry.compiled()
     del sys.modules["neighbour_of_plugin"]
 
@@ -727,10 +728,10 @@ def test_a_plugin_file_is_imported_once(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     for folder in (tmp_path, tmp_path / "other"):
         (folder / "plugin_to_import.py").write_text("CONTRACTS = ()")
-    loaded = plugins.load_module(str(tmp_path / "plugin_to_import.py"))
+    loaded = loading.load_module(str(tmp_path / "plugin_to_import.py"))
     assert importlib.import_module("plugin_to_import") is loaded
     with pytest.raises(medcontract.CallError, match="the same name as another plugin"):
-        plugins.load_module(str(tmp_path / "other" / "plugin_to_import.py"))
+        loading.load_module(str(tmp_path / "other" / "plugin_to_import.py"))
 
 
 def test_init_of_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -750,7 +751,7 @@ def test_init_without_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str
     register(_contract())
     assert main(["init", "my", str(tmp_path)]) == 2
     assert "the track 'my' has no example files" in capsys.readouterr().err
-    registry.compiled().pop("my/file")
+    registry.registered().pop("my/file")
     register(_contract(examples=(tmp_path / "gone.json",)))
     assert main(["init", "my", str(tmp_path / "out")]) == 2
     assert "gone.json: no such file" in capsys.readouterr().err

@@ -338,8 +338,8 @@ def test_a_plugin_and_the_check(run: Run) -> None:
         Path("out/sepsis/truth/v1.json").unlink()
         assert "export " + " ".join(plugin) + " out lesions/model sepsis/truth" in run("check", "out", *plugin).err
     finally:
-        registry.compiled().clear()
-        registry.compiled().update(known)
+        registry.registered().clear()
+        registry.registered().update(known)
         sys.modules.pop("sepsis_challenge", None)
     code, out, err = run("check", "out")
     assert (code, out) == (1, "out/sepsis/truth/v1.json: belongs to the unknown contract sepsis/truth\n")

@@ -21,10 +21,11 @@ from tests.support import ROOT
 from tests.unit.scoring import test_scoring_golden as golden
 
 import medcontract
-from medcontract.contracts import plugins, registry
+from medcontract.contracts import registry
 from medcontract.contracts.registry import TRACKS
 from medcontract.errors import CallError
 from medcontract.modeling import Option, Roles, Scorer, Track, register_track
+from medcontract.plugins import loading
 from medcontract.scoring import tracks
 
 PACKAGE = ROOT / "src" / "medcontract"
@@ -83,8 +84,8 @@ def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     contracts, known, path = dict(registry.compiled()), dict(tracks._registered), list(sys.path)
     yield
-    registry.compiled().clear()
-    registry.compiled().update(contracts)
+    registry.registered().clear()
+    registry.registered().update(contracts)
     tracks._registered.clear()
     tracks._registered.update(known)
     sys.path[:] = path
@@ -320,14 +321,14 @@ def test_tracks_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     entries.append(EntryPoint("bad", "nowhere_at_all", "medcontract.tracks"))
     monkeypatch.syspath_prepend(TOY.parent)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints(entries).select(group=group))
-    monkeypatch.setattr(plugins, "broken", [])
-    caches = (tracks._load_installed, plugins.load_installed)
+    monkeypatch.setattr(loading, "broken", [])
+    caches = (tracks._load_installed, loading.load_installed)
     for cached in caches:
         cached.cache_clear()
     try:
         assert tracks.names() == (*TRACKS, "toy")
-        assert len(plugins.broken) == 1
-        assert "nowhere_at_all" in plugins.broken[0]
+        assert len(loading.broken) == 1
+        assert "nowhere_at_all" in loading.broken[0]
     finally:
         for cached in caches:
             cached.cache_clear()

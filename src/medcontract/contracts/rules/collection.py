@@ -13,7 +13,6 @@ from numbers import Number
 from operator import attrgetter, lt
 from typing import Any, ClassVar, Literal, Protocol
 
-from medcontract.contracts.columns import reader
 from medcontract.contracts.rules.base import Rule
 from medcontract.problems import Finding, Ref
 
@@ -159,7 +158,7 @@ class UniqueIndex:
 
     def see_all(self, values: list[Any]) -> bool:
         if not self.sink:
-            self._add(self._keys_of(values))
+            self._add(list(map(self.key, values)))
         return True
 
     def _add(self, keys: list[Any]) -> None:
@@ -231,11 +230,8 @@ class UniqueIndex:
 
     def suspects_among(self, values: Sequence[Any]) -> list[int]:
         """Return which of these records have a key that is a suspect."""
-        codes, suspects = list(map(self.hash, self._keys_of(values))), self.suspects
+        codes, suspects = [self.hash(self.key(value)) for value in values], self.suspects
         return [] if suspects.isdisjoint(codes) else [place for place, code in enumerate(codes) if code in suspects]
-
-    def _keys_of(self, values: Sequence[Any]) -> list[Any]:
-        return list(map(self.key, values)) if self.rule.defaults else reader(*self.rule.fields)(values)
 
     def find_first(self, key: Any, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
         """The second pass over a record with this key: the place of an earlier one, if there is one.

@@ -25,10 +25,10 @@ _SHORT_NUMBERS = re.compile(rb"(?s:(?:.{0,%d},)*+.{0,%d})" % (_LONGEST_NUMBER, _
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]"))
 
 
-_PREFIX = "undecoded_"
+_PREFIX = "members_of_"
 
 
-class Undecoded(msgspec.Struct):
+class WithRawObjects(msgspec.Struct):
     """Base class of records with objects that are not decoded. Each can be read as an attribute, like other fields."""
 
 
@@ -41,7 +41,7 @@ def field_name(name: str) -> str:
 def attributes(kind: Any) -> tuple[str, ...]:
     """The attributes that have the decoded values of a record of this type."""
     names: tuple[str, ...] = kind.__struct_fields__
-    return tuple(name.removeprefix(_PREFIX) for name in names) if issubclass(kind, Undecoded) else names
+    return tuple(name.removeprefix(_PREFIX) for name in names) if issubclass(kind, WithRawObjects) else names
 
 
 def decoded(record: Any) -> Any:

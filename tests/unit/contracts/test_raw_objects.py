@@ -14,7 +14,7 @@ from tests.support import property_settings
 
 from medcontract.contracts import registry
 from medcontract.contracts.fast_decoder import row_decoders
-from medcontract.contracts.undecoded import Undecoded, has_only_numbers
+from medcontract.contracts.raw_objects import WithRawObjects, has_only_numbers
 from medcontract.scoring.canonical import record_text
 
 SCHEMA = registry.find("triage/response").record_schema
@@ -23,7 +23,7 @@ RECORD = {
     "model_predictions": ["a"], "cumulative_runtime_sec": 1.5, "end_of_case": False,
     "run_id": "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
 }  # fmt: skip
-_undecoded, _decoded = row_decoders(SCHEMA, undecoded=True), row_decoders(SCHEMA)
+_raw, _decoded = row_decoders(SCHEMA, raw_objects=True), row_decoders(SCHEMA)
 _ANYTHING = msgspec.json.Decoder()
 
 
@@ -37,18 +37,18 @@ def values(row: Any) -> dict[str, Any]:
 
 def check_same(embeddings: bytes) -> None:
     """Both decoders accept the same records, one by one and by line, and give the same values."""
-    assert _undecoded
+    assert _raw
     assert _decoded
     raw = with_embeddings(embeddings)
-    one, other = _undecoded.one(raw), _decoded.one(raw)
+    one, other = _raw.one(raw), _decoded.one(raw)
     assert (one is None) == (other is None)
     if one is not None:
-        assert isinstance(one, Undecoded)
-        assert not isinstance(other, Undecoded)
+        assert isinstance(one, WithRawObjects)
+        assert not isinstance(other, WithRawObjects)
         assert values(one) == values(other)
         assert record_text(one) == record_text(other)
         assert values(pickle.loads(pickle.dumps(one))) == values(other)  # noqa: S301  # made here
-    lines, others = _undecoded.lines(raw + b"\n"), _decoded.lines(raw + b"\n")
+    lines, others = _raw.lines(raw + b"\n"), _decoded.lines(raw + b"\n")
     assert (lines is None) == (others is None)
     assert lines is None or others is None or list(map(values, lines)) == list(map(values, others))
 
