@@ -115,6 +115,7 @@ def test_encoding(call: Call, text: str, certain: bool) -> None:
 @pytest.mark.parametrize(("text", "code"), [
     (_changed(specialty="Heart"), "MC104"),
     (_changed(follow_up=1), "MC103"),
+    (_changed(report_id=7), "MC103"),
     (_changed(processing_time_sec="0,5"), "MC103"),
     (_changed(processing_time_sec="NaN"), "MC103"),
     (TEXT.replace('"specialty"', '"Specialty": "Oncology", "SPECIALTY"'), "MC102"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
 from typing import NamedTuple
 
 from medcontract.addresses import require_local
 from medcontract.containers import CSV, JSON, JSONL, Container
 from medcontract.contracts import registry
 from medcontract.errors import CallError
-from medcontract.fixing.encoding import decoded
 from medcontract.fixing.json_syntax import fixed_document, fixed_lines
 from medcontract.fixing.json_values import fixed_values
 from medcontract.fixing.repair import Repair
@@ -19,6 +18,8 @@ from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of, validate_source
 from medcontract.validation.problem_collector import ProblemCollector
+
+_WESTERN = re.compile("[\t\n\r -~áéíóúüÁÉÍÓÚÜäöÄÖß°–—‘’“”…€]|[ñÑ](?=[aeiouáéíóúüAEIOUÁÉÍÓÚÜ])|(?<=[0-9 ])µ(?=[glmU])")
 
 MAX_BYTES = 50_000_000
 _MOST_PROBLEMS = 100_000
@@ -42,7 +43,7 @@ def fix_file(path: str, contract_id: str | None) -> Fixed:
     require_local(path, "cannot fix", "download the file first")
     raw = _read(path)
     container = _container(raw, path)
-    text = decoded(raw)
+    text = _decoded(raw)
     if text is None or container is None:
         return Fixed("", "", [], _validated(raw, path, contract_id, _MOST_PROBLEMS))
     before, was_western = text
@@ -66,6 +67,23 @@ def _read(path: str) -> bytes:
         raise CallError(f"cannot read {path}: {reason}") from None
 
 
+def _decoded(raw: bytes) -> tuple[str, bool] | None:
+    """Return the text, and whether it was Windows-1252 instead of UTF-8; None if the encoding is unknown.
+
+    A byte means different letters in different encodings. It is certain only for letters that the Western and Central
+    European ones share, for ñ before a vowel, and for µ in a unit.
+    """
+    try:
+        return raw.decode("utf-8"), False
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return None
+    return (text, True) if not _WESTERN.sub("", text) else None
+
+
 def _container(raw: bytes, path: str) -> Container | None:
     """The container of a text; None if it cannot be read, such as an empty file."""
     source = Source(raw, path)
@@ -85,10 +103,8 @@ def _validated(raw: bytes, path: str, contract_id: str | None, keep: int) -> Fil
 
 def _fixed_text(text: str, container: Container, path: str, contract_id: str | None) -> tuple[str, list[Repair]]:
     repairs: list[Repair] = []
-    syntax: Callable[[str], tuple[str, list[Repair]]] = {JSON: fixed_document, JSONL: fixed_lines, CSV: with_commas}[
-        container
-    ]
-    text, found = syntax(text)
+    syntax = {JSON: fixed_document, JSONL: fixed_lines, CSV: with_commas}
+    text, found = syntax[container](text)
     repairs += found
     decimal_commas = container is CSV and bool(found)
     for _ in range(_ROUNDS):

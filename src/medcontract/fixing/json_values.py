@@ -9,23 +9,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.schema_nodes import known_keys, schemas_at
 from medcontract.fixing.repair import (
+    NUMBER,
     Repair,
     Repaired,
     choices_of,
     renamed,
     required_keys,
     same_but_for_spelling,
-    schemas_at,
     types_of,
 )
-from medcontract.problems import pointer_tokens
+from medcontract.problems import Path, pointer_tokens
 from medcontract.results.validation import Problem
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _VALUE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,}\]]+', re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
 class _Change(NamedTuple):
@@ -67,10 +66,11 @@ def _change(
 
 
 def fixed_value(token: str, schemas: list[dict[str, Any]]) -> str | None:
-    """The only JSON text that a value can mean under these schemas."""
+    """Return the only JSON text that a value can mean under these schemas.
+
+    A number for a string is not repaired: 7 may have been "7" or "007".
+    """
     types = types_of(schemas)
-    if _INTEGER.fullmatch(token):
-        return json.dumps(token) if "string" in types and not types & {"number", "integer"} else None
     try:
         value = json.loads(token)
     except ValueError:
@@ -83,13 +83,13 @@ def fixed_value(token: str, schemas: list[dict[str, Any]]) -> str | None:
     plain = value.strip()
     if "string" in types:
         return None
-    if types & {"number", "integer"} and _NUMBER.fullmatch(plain):
+    if types & {"number", "integer"} and NUMBER.fullmatch(plain):
         return plain
     return plain.lower() if "boolean" in types and plain.lower() in ("true", "false") else None
 
 
-def _path(pointer: str) -> list[str | int]:
-    return [int(token) if token.isdecimal() else token for token in pointer_tokens(pointer)]
+def _path(pointer: str) -> Path:
+    return tuple(int(token) if token.isdecimal() else token for token in pointer_tokens(pointer))
 
 
 def _field(pointer: str) -> str:
@@ -115,7 +115,7 @@ def _renames(
         if not isinstance(value, dict):
             continue
         schema = contract.record_schema if by_line else contract.schema
-        known = {key for node in schemas_at(schema, _path(parent)) for key in node.get("properties", ())}
+        known = set(known_keys(schema, _path(parent)))
         missing = required_keys(contract, is_record) if len(_path(parent)) in (0, 2) else set()
         names = {_path(problem.pointer)[-1]: problem for problem in some}
         new = renamed(map(str, names), sorted(known - set(value)), sorted(missing - set(value)))
@@ -130,7 +130,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _value_at(value: Any, path: Sequence[str | int]) -> Any:
+def _value_at(value: Any, path: Path) -> Any:
     for token in path:
         try:
             value = value[token]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract
-from medcontract.contracts.schema_nodes import variants_of
 from medcontract.contracts.suggestions import ALMOST_EQUAL, LONGEST_NAME, folded, nearest
 
 Schema = dict[str, Any]
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+"""A number in JSON."""
 
 
 class Repair(NamedTuple):
@@ -49,20 +51,6 @@ def _similar(name: str, missing: list[str]) -> str | None:
     best = nearest(name, missing, ALMOST_EQUAL)
     rest = [each for each in missing if each != best]
     return best if best is not None and nearest(name, rest, ALMOST_EQUAL) is None else None
-
-
-def schemas_at(schema: Schema, path: Iterable[str | int]) -> list[Schema]:
-    """The alternatives of the schema of the value at a path."""
-    nodes = variants_of(schema)
-    for token in path:
-        inner = []
-        for node in nodes:
-            if isinstance(token, int):
-                inner += [node["items"]] if "items" in node else []
-            else:
-                inner += [node["properties"][token]] if token in node.get("properties", {}) else []
-        nodes = [variant for node in inner for variant in variants_of(node, schema)]
-    return nodes
 
 
 def types_of(schemas: Iterable[Schema]) -> set[str]:

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from medcontract.contracts.registry import CompiledContract
-from medcontract.fixing.repair import Repair, Repaired, choices_of, renamed, same_but_for_spelling, schemas_at
+from medcontract.contracts.schema_nodes import schemas_at
+from medcontract.fixing.repair import NUMBER, Repair, Repaired, choices_of, renamed, same_but_for_spelling
 from medcontract.reading.row_layout import BOOLEANS
 from medcontract.types import Column
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
 _PERCENT = re.compile(r"([0-9]+)(?:\.([0-9]+))? ?%")
 _BOOLEANS = {"true": "true", "false": "false", "verdadero": "true", "falso": "false"}
@@ -129,13 +129,13 @@ def _cell(cell: str, column: Column | None, contract: CompiledContract, decimal_
         return cell if cell.lower() in BOOLEANS else _BOOLEANS.get(cell.strip().lower(), cell)
     schemas = schemas_at(contract.record_schema, column.path)
     if column.kind == "number":
-        return cell if _NUMBER.fullmatch(cell) else next(_numbers(cell.strip(), schemas, decimal_commas), cell)
+        return cell if NUMBER.fullmatch(cell) else next(_numbers(cell.strip(), schemas, decimal_commas), cell)
     choices = choices_of(schemas)
     return cell if cell in choices else same_but_for_spelling(cell, choices) or cell
 
 
 def _numbers(cell: str, schemas: Sequence[dict[str, object]], decimal_commas: bool) -> Iterator[str]:
-    if _NUMBER.fullmatch(cell):
+    if NUMBER.fullmatch(cell):
         yield cell
     if decimal_commas and _DECIMAL_COMMA.fullmatch(cell):
         yield cell.replace(",", ".")

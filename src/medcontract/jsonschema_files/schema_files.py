@@ -25,6 +25,7 @@ from referencing import Registry, Specification
 from referencing import jsonschema as specifications
 from referencing.exceptions import Unresolvable
 
+from medcontract.contracts.schema_nodes import NAMED
 from medcontract.errors import CallError, option, words
 from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
 from medcontract.problems import Path, Token, pointer, pointer_tokens, shorten
@@ -39,7 +40,7 @@ from medcontract.reading.source import Source, Unreadable
 
 _SAME_VALUE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"})
 """Keywords whose schemas apply to the same value, not to one inside it."""
-_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"})
+_BY_NAME = NAMED | {"dependencies"}
 _EVERY = _SAME_VALUE - {"dependentSchemas", "dependencies"} | {
     "properties", "patternProperties", "additionalProperties", "propertyNames", "items", "contains", "definitions",
 }  # fmt: skip

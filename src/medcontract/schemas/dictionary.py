@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from medcontract.contracts import registry
+from medcontract.contracts.schema_nodes import subschemas
 from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.problems import plural
 from medcontract.results.schemas import DataDictionary, DictionaryField, DictionaryRule, DictionarySection
@@ -39,26 +40,19 @@ def _sections(schema: Node) -> Iterator[DictionarySection]:
     """The file itself, then all objects in it, in the order in which they are used."""
     if "properties" in schema:
         yield _section("The file", {**schema, "description": ""})
-    for name in _used(schema, schema):
+    for name in _used(schema, schema, {}):
         node = schema["$defs"][name]
         if "properties" in node:
             yield _section(name, node)
 
 
-def _used(node: Any, schema: Node, seen: dict[str, None] | None = None) -> Iterable[str]:
-    """The names of the definitions that a node refers to, directly or not, without repetition."""
-    seen = {} if seen is None else seen
-    if isinstance(node, Mapping):
-        name = _reference(node)
+def _used(node: Node, schema: Node, seen: dict[str, None]) -> Iterable[str]:
+    """Return the names of the definitions that a node refers to, directly or not, without repetition."""
+    for inner in subschemas({word: value for word, value in node.items() if word != "$defs"}):
+        name = _reference(inner)
         if name is not None and name not in seen:
             seen[name] = None
             _used(schema["$defs"][name], schema, seen)
-        for key, value in node.items():
-            if key not in ("$defs", "examples", "x-medcontract-rules"):
-                _used(value, schema, seen)
-    elif isinstance(node, list):
-        for each in node:
-            _used(each, schema, seen)
     return seen
 
 

@@ -237,21 +237,20 @@ def text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
-def fault(schema: Any, root: Any = None) -> str | None:
-    """Why a value is not a valid JSON Schema of the draft that it, or the schema around it, declares; else None."""
+def fault(schema: Any) -> str | None:
+    """Return why a value is not a valid JSON Schema of the draft that it declares, or None."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
 
-    whole = schema if root is None else root
     if isinstance(schema, bool):
         return None
     if not isinstance(schema, dict):
         return "not a JSON Schema: expected an object"
-    if isinstance(whole, dict) and not isinstance(whole.get("$schema", ""), str):
+    if not isinstance(schema.get("$schema", ""), str):
         return "not a JSON Schema: '$schema' must be a string"
     try:
-        draft: Any = validator_for(whole, default=Draft202012Validator)  # the stubs lack an argument
+        draft: Any = validator_for(schema, default=Draft202012Validator)  # the stubs lack an argument
         draft.check_schema(schema, format_checker=_formats())
     except SchemaError as error:
         return f"not valid under its meta-schema: {error.message}"
