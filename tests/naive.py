@@ -363,7 +363,7 @@ def lesions(
     weighted = (3 * malignant + 2 * medium + benign) / 6
     prediction = Fraction(1, 2) * accuracy + Fraction(1, 2) * weighted
     efficiency = final = points = None
-    if model is not None:
+    if model is not None and not model.get("gpu"):
         size = number(model["model_size_mb"])
         time = number(model["inference_time_ms"])
         shortest, longest = (Fraction(times[0]), Fraction(times[1])) if times else (time, time)

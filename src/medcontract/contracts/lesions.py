@@ -24,7 +24,7 @@ from medcontract.contracts.base import (
 )  # fmt: skip
 from medcontract.contracts.contract import Contract, StandIn
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, class_named, symbols_of
-from medcontract.contracts.rules import Covers, Limit, Reference, Sum, Unique
+from medcontract.contracts.rules import Covers, ForbidValue, Limit, Reference, Sum, Unique
 
 if TYPE_CHECKING:
     Symbol = str
@@ -267,6 +267,9 @@ MODEL = Contract(
               hint="reduce it below 150 MB to get points for size; the unit is MB, not bytes or kB"),
         Limit(field="model_size_mb", minimum=50, below=150, code="MC501", severity="warning",
               message="the model size is 50 MB or more", hint="reduce it below 50 MB to get all points for size"),
+        ForbidValue(field="gpu", value=True, code="MC229", severity="warning",
+                    message="the inference time was measured with a GPU",
+                    hint="measure it on a CPU; otherwise there is no score for efficiency"),
     ),
 )  # fmt: skip
 SCORE = Contract(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -1210,6 +1211,60 @@ def test_the_matrix_counts_all(tmp_path: Path) -> None:
     }  # fmt: skip
     assert matrix["SK"]["VASC"] == 1
     assert sum(sum(row.values()) for row in matrix.values()) == 20
+
+
+def test_a_time_measured_with_a_gpu(tmp_path: Path) -> None:
+    """It does not count: nothing that needs it is given, the rest is; the file is valid with a warning."""
+    score = score_of(tmp_path, "lesions", TWO_EACH, guesses(), {**model(), "gpu": True})
+    assert score.result is not None
+    assert [score.result[name] for name in ("efficiency_score", "final_score", "points")] == [None] * 3
+    assert score.result["prediction_score"] == 1.0
+    assert (
+        "the inference time was measured with a GPU, so no efficiency_score, final_score and points" in score.warnings
+    )
+    assert [problem.code for problem in score.problems] == ["MC229"]
+    with_cpu = score_of(tmp_path, "lesions", TWO_EACH, guesses(), {**model(), "gpu": False})
+    assert with_cpu.result is not None
+    assert with_cpu.result["points"] == 100
+
+
+ALONE = "t_min_ms and t_max_ms come from a single submission: its part for time is 1, whatever its time"
+
+
+def is_told_to_be_alone(warnings: Iterable[str]) -> bool:
+    return any(warning.startswith(ALONE) for warning in warnings)
+
+
+def test_the_times_of_a_single_submission(tmp_path: Path) -> None:
+    """Without times of a competition, the time part is 1 whatever the time: a warning. Without a time there is none."""
+    for time in (1.0, 1e6):
+        score = score_of(tmp_path, "lesions", TWO_EACH, guesses(), model(time=time))
+        assert score.result is not None
+        assert score.result["efficiency_score"] == 1
+        assert is_told_to_be_alone(score.warnings)
+    times = {"t_min_ms": "1", "t_max_ms": "1000"}
+    for referenced, parameters in ((model(), times), (None, {}), ({**model(), "gpu": True}, {})):
+        score = score_of(tmp_path, "lesions", TWO_EACH, guesses(), referenced, parameters)
+        assert not is_told_to_be_alone(score.warnings)
+
+
+@pytest.mark.parametrize(
+    ("times", "gpu", "alone"), [((100.0, 300.0), False, False), ((100.0,), False, True), ((100.0, 300.0), True, True)]
+)
+def test_the_times_of_a_ranking(tmp_path: Path, times: tuple[float, ...], gpu: bool, alone: bool) -> None:
+    """The warning is about the ranking, and only if one submission has a time that counts."""
+    truth = write(tmp_path, "lesions/truth", TWO_EACH)
+    folders = [tmp_path / f"team-{time:g}" for time in times]
+    for folder, time in zip(folders, times, strict=True):
+        folder.mkdir()
+        write(folder, "lesions/predictions", guesses())
+        document(folder, "model", {**model(time=time), "gpu": gpu and time == 300})
+    board = medcontract.leaderboard(truth, *folders)
+    assert is_told_to_be_alone(board.warnings) is alone
+    assert not any(is_told_to_be_alone(entry.warnings) for entry in board.submissions)
+    assert board.submissions[0].headline == 1
+    if len(times) == 2:  # 1/2 + 1/2·0 for the slower one: 9/10 + 1/20
+        assert board.submissions[1].headline == (None if gpu else 0.95)
 
 
 SIZES = [
