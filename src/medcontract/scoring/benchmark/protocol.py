@@ -22,7 +22,7 @@ _REVERSED = "+".join(reversed(ANSWER_METRICS))
 
 PROTOCOL = Protocol(
     id="benchmark",
-    version=2,
+    version=3,
     changes=(
         Change(1, "first version"),
         Change(
@@ -31,6 +31,12 @@ PROTOCOL = Protocol(
             "structure also counts connectives such as 'because', numbered lines and bulleted lines; abbreviations of "
             "whole diagnoses; exact_match and rouge_l (answer_metrics); an invalid record of samples scores 0 on what "
             "its own reference requires, if that is valid",
+        ),
+        Change(
+            3,
+            "abbreviations are also found in answers, in capitals or as the whole answer; ARF, CAD, HLD, PNA and SOB "
+            "are among them, coronary artery disease among the diagnoses; 'correlation implies causation' and "
+            "'circular reasoning' are among the fallacies",
         ),
     ),
     parameters=(
