@@ -96,7 +96,7 @@ PROTOCOL = Protocol(
     parameters=(
         MIN_PROCESSED,
         *parameters(
-            "lesions.md, Score Calculation",
+            "docs/tracks/lesions.md#predictions",
             weight_malignant=("3", "weight of f1_malignant in weighted_f1", {"above": True}),
             weight_medium=("2", "weight of f1_medium in weighted_f1"),
             weight_benign=("1", "weight of f1_benign in weighted_f1"),
@@ -104,7 +104,7 @@ PROTOCOL = Protocol(
             weight_weighted_f1=("0.5", "share of weighted_f1 in prediction_score"),
         ),
         *parameters(
-            "lesions.md, Efficiency Score and Additional Notes",
+            "docs/tracks/lesions.md#efficiency",
             size_full_below_mb=("50", "smaller models get all points for size"),
             size_min_mb=("20", "size with all points according to the formula"),
             size_max_mb=("150", "size without points according to the formula; at least size_min_mb"),
@@ -112,12 +112,12 @@ PROTOCOL = Protocol(
             weight_time=("0.5", "share of the time part in efficiency_score"),
         ),
         *parameters(
-            "the competition: --t-min-ms and --t-max-ms, or the valid submissions of a leaderboard",
+            "docs/tracks/lesions.md#efficiency",
             t_min_ms=(None, "shortest inference_time_ms; null: that of this submission"),
             t_max_ms=(None, "longest inference_time_ms; null: that of this submission"),
         ),
         *parameters(
-            "lesions.md, Final Score",
+            "docs/tracks/lesions.md#final-score",
             weight_prediction=("0.9", "share of prediction_score in final_score"),
             weight_efficiency=("0.1", "share of efficiency_score in final_score"),
         ),
