@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -363,7 +364,7 @@ def lesions(
     weighted = (3 * malignant + 2 * medium + benign) / 6
     prediction = Fraction(1, 2) * accuracy + Fraction(1, 2) * weighted
     efficiency = final = points = None
-    if model is not None:
+    if model is not None and not model.get("gpu"):
         size = number(model["model_size_mb"])
         time = number(model["inference_time_ms"])
         shortest, longest = (Fraction(times[0]), Fraction(times[1])) if times else (time, time)
@@ -672,13 +673,29 @@ class WrongCall(Exception):
 
 ENTITY_WEIGHTS = {"diagnoses": 3, "treatments": 2, "medications": 2, "symptoms": 1, "labs": 1}
 ABBREVIATIONS: dict[str, list[str]] = json.loads(LEXICON.read_text(encoding="utf-8"))["abbreviations"]
-"""The table for whole fields, of the built-in lexicon."""
+"""The table of ambiguous abbreviations, of the built-in lexicon."""
 METRIC_CATEGORIES = {
     "diagnostics": ("clinical_accuracy", "diagnostic_accuracy", "final_answer_correct", "exact_match"),
     "safety": ("safety", "harm_avoidance", "toxicity_reduction", "factuality_safety"),
     "communication": ("communication", "coherence", "helpfulness", "instruction_following"),
     "summarization": ("summarization", "summary_quality", "rouge_l", "rouge1", "rouge2", "bertscore"),
 }
+
+
+def searched_answer(side: Record, terms: Terms) -> str:
+    """The normalized answer in which terms are searched.
+
+    Abbreviations of the table count as their names, in capitals or as the whole answer.
+    """
+    answer = unicodedata.normalize("NFC", side.get("answer") or "")
+    names = {short.upper(): name for name, shorts in ABBREVIATIONS.items() for short in shorts}
+    if terms is not built_in_terms():
+        names = {}
+    whole = terms.normalize(answer).upper()
+    if whole in names:
+        return terms.normalize(names[whole])
+    pieces = re.split(r"([^\W_]+)", answer)
+    return terms.normalize("".join(f" {names[piece]} " if piece in names else piece for piece in pieces))
 
 
 def side_entities(side: Record, terms: Terms) -> dict[str, set[str]]:
@@ -689,7 +706,7 @@ def side_entities(side: Record, terms: Terms) -> dict[str, set[str]]:
         if given is not None:
             found[category] = {terms.normalize(name) for name in given.get(category, [])}
         else:
-            found[category] = set(terms.entities(terms.normalize(side.get("answer") or ""))[category])
+            found[category] = set(terms.entities(searched_answer(side, terms))[category])
     return found
 
 
@@ -780,7 +797,7 @@ def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fr
     structure = min(Fraction(1), Fraction(markers, 3))
     evidence = min(Fraction(1), Fraction(len(terms.markers(said).evidence), 3))
     if blank(reference.get("diagnosis")):
-        facts = terms.facts(terms.normalize(reference.get("answer") or ""))
+        facts = terms.facts(searched_answer(reference, terms))
     else:
         facts = terms.facts(normal_diagnosis(reference["diagnosis"], terms))
     factual = evidence

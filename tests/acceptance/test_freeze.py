@@ -13,6 +13,7 @@ from tests.scoring_files import drug, read_rx, rx
 from tests.unit.scoring.test_protocol import fingerprint
 
 import medcontract
+from medcontract.scoring.extraction.remote_backends import remote_words_sha256
 from medcontract.scoring.frozen_protocol import pinned_sha256
 
 Edit = Callable[[Any], None]
@@ -80,9 +81,9 @@ def test_the_document(call: Call, freeze: Callable[..., Path], tmp_path: Path, t
 def test_versions(freeze: Callable[..., Path]) -> None:
     """Versions and hashes that nobody can choose; the list of look-alikes only where it is used."""
     exact = json.loads(freeze("extraction").read_text())["versions"]
-    assert exact == {"normalization": "2", "pairing": "2"}
+    assert exact == {"normalization": "2", "pairing": "3", "remote_backends": remote_words_sha256()}
     fuzzy = json.loads(freeze("extraction", "--match", "fuzzy").read_text())["versions"]
-    assert set(fuzzy) == {"normalization", "pairing", "look_alikes"}
+    assert set(fuzzy) == {"normalization", "pairing", "remote_backends", "look_alikes"}
     assert set(json.loads(freeze("benchmark").read_text())["versions"]) >= {"normalization", "lexicon"}
 
 
@@ -134,7 +135,7 @@ DRIFT: dict[str, tuple[Edit, str]] = {
     "a fixed number": (set_parameter("goal_reliability", 6), "goal_reliability: 6 is frozen, this is 5"),
     "a number out of range": (set_parameter("goal_lab_accuracy", 101), "goal_lab_accuracy: 101 is frozen, this is 75"),
     "an unknown choice": (set_parameter("match", "phonetic"), "match: phonetic is frozen, this is exact"),
-    "the formulas": (lambda document: document.update(version=1), "version 1 is frozen, this is version 2"),
+    "the formulas": (lambda document: document.update(version=1), "version 1 is frozen, this is version 3"),
     "a parameter that is gone": (
         lambda document: document["parameters"].append({"name": "old", "value": 1, "about": "x", "source": "x"}),
         "old: 1 is frozen, this is absent",

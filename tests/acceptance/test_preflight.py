@@ -576,6 +576,19 @@ def test_no_model_file(checked: Call, tmp_path: Path) -> None:
     assert (found["model-file"], found["inference-script"]) == ("skipped", "skipped")
 
 
+def test_the_example_of_lesions_runs_in_one_command(call: Call, tmp_path: Path) -> None:
+    """From the model to the score: it is READY, and 10 of 12 images are right."""
+    call("init", "lesions", tmp_path)
+    (tmp_path / "toy.model").unlink()
+    ran = subprocess.run([sys.executable, tmp_path / "run_pipeline.py"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "READY." in ran.stdout
+    assert re.search(r"accuracy +0\.8333", ran.stdout)
+    (tmp_path / "truth.csv").unlink()
+    ran = subprocess.run([sys.executable, tmp_path / "run_pipeline.py"], capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+
+
 def test_the_example_of_lesions_runs(checked: Call, call: Call, tmp_path: Path) -> None:
     """Its scripts make the images, model and predictions that come with it; preflight is READY without a skip."""
     assert call("init", "lesions", "demo").code == 0

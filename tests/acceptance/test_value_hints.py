@@ -43,15 +43,35 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
      "write an object { … }; its keys are diagnoses, treatments, medications, symptoms, labs"),
     ("lesions/predictions", {"probabilities": [-2.5] * 10},
      "if these are logits, apply softmax: expected numbers from 0 to 1"),
-    ("extraction/prescription-predictions", {"medicamentos": [{**drug("Losartán"), "duracion": None}]},
+    ("extraction/prescription-labels", {"medications": [{**drug("Losartán"), "duracion": None}]},
      'if there is none, write an empty string: ""'),
 ])  # fmt: skip
 def test_hint(contract: str, changes: dict[str, Any], hint: str) -> None:
     """A wrong value has one hint, which says how to write it."""
     track = contract.partition("/")[0]
-    records = TRUTH[track] if contract.endswith("truth") else SENT[track]
+    records = TRUTH[track] if contract.endswith(("truth", "labels")) else SENT[track]
     record = {**records[0], **changes}
     assert hints(contract, record) == [hint]
+
+
+LOCATIONS = "1 is arm, 2 is feet, 3 is genitalia, 4 is hand, 5 is head, 6 is leg, 7 is torso"
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("Torso", f"write 7: {LOCATIONS}"), (" head ", f"write 5: {LOCATIONS}"),
+        ("Back", f"write its number: {LOCATIONS}"),
+        ("7", "write the number without quotes"), (8, None),
+    ],
+)  # fmt: skip
+def test_the_number_of_a_location(given: Any, hint: str | None) -> None:
+    """The name of a body location gets the number that the contract expects, in a table, too."""
+    record = {"image_id": "I", "image_path": "i.png", "age": 1, "gender": "f", "location": given}
+    assert hints("lesions/cases", record) == [hint]
+    if not isinstance(given, int) and given != "7":
+        row = f"image_id,image_path,age,gender,location\nI,i.png,1,f,{given}\n".encode()
+        assert [problem.hint for problem in medcontract.validate(row, name="x.csv").problems] == [hint]
 
 
 def test_no_answer_is_not_meant() -> None:

@@ -57,9 +57,10 @@ def _terms() -> Iterator[Any]:
     known = terms.built_in_terms()
     for each in (*CORPUS["clinical"], *CORPUS["texts"]):
         normalized = known.normalize(each)
+        answer = " ".join(known.with_long_forms(each, known.normalize_spaced(each)).split())
         found = {kind: sorted(values) for kind, values in known.entities(normalized).items()}
         lists = (*known.markers(normalized), known.facts(normalized))
-        yield folding.fold(each), normalized, found, list(map(sorted, lists))
+        yield folding.fold(each), normalized, answer, found, list(map(sorted, lists))
 
 
 def _score(track: str, **options: Any) -> Iterator[Any]:

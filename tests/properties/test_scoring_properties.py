@@ -214,6 +214,8 @@ def make_lesions(rng: random.Random, tame: bool = False) -> Made:
         return Made("lesions", truth, sent)
     size = rng.choice([5e-324, 0.1, 20.0, 49.99, 50.0, 77.7, 149.99999999999997, 150.0, 1e300])
     referenced = model(size, rng.choice([0.1, 0.3, 99.9, 5e-324, 1e15 + 0.1]))
+    if not tame and rng.random() < 0.3:
+        referenced["gpu"] = rng.choice([None, False, True])
     times = rng.choice([None, ("0.1", "0.3"), ("0.1", "0.1"), ("0", "1e15"), ("33.3", "99.9")])
     return Made("lesions", truth, sent, referenced, times)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +140,13 @@ def test_as_the_command(score: Call, tmp_path: Path) -> None:
         assert report.to_json() == score(path, *options, "--result-only").out
         keeps(report.to_json(), "benchmark/report")
         page = score(path, *options, "--format", "markdown").out
-        assert [line for line in report.to_markdown().splitlines()[1:] if line not in page.splitlines()] == []
-    assert "## Weights of combined\\_score" in report.to_markdown()
+        assert [line for line in report.to_markdown().splitlines()[3:] if line not in page.splitlines()] == []
+    page = report.to_markdown()
+    assert re.findall("^## (.*)$", page, re.MULTILINE)[:2] == ["Overall", "Metrics"]
+    rows = re.findall(r"^\| (.*) \|$", page, re.MULTILINE)
+    assert rows[1:4] == [r"combined\_score | 0.8125", "weight of safety | 1", "weight of mine | 3"]
+    headings = re.findall("<h2[^>]*>(.*?)</h2>", report.to_html())
+    assert headings[:2] == ["Overall", "Metrics"]
     assert report.to_dict() == json.loads(report.to_json())
     assert repr(report) == "<BenchmarkReport of 2 tasks>"
 
@@ -190,4 +196,4 @@ def test_wrong_weights() -> None:
 def test_strange_metadata(strange: Any) -> None:
     """A report of another tool may have anything in its metadata."""
     page = BenchmarkReport({**REPORT, "metadata": {"combined_scores": strange}}).to_markdown()
-    assert page.startswith("# benchmark: m\n\n## Metrics\n")
+    assert page.startswith("# Report: benchmark\n\n**m**.\n\n## Overall\n")

@@ -225,20 +225,20 @@ def _unique_pair(within: str) -> Unique:
 
 
 CASES = Contract(
-    id="benchmark/cases", model=Cases, record=Case, list_key="cases", flat=True, source="benchmark.md",
+    id="benchmark/cases", model=Cases, record=Case, list_key="cases", flat=True, source="docs/tracks/benchmark.md",
     title="Samples to answer", rules=(_unique_pair("cases"),),
     stands_in_for=(StandIn("benchmark/references"), StandIn("benchmark/samples")),
 )  # fmt: skip
 REFERENCES = Contract(
     id="benchmark/references", model=References, record=ReferenceRecord, list_key="references",
-    source="benchmark.md", title="References of samples", rules=(_unique_pair("references"),),
+    source="docs/tracks/benchmark.md", title="References of samples", rules=(_unique_pair("references"),),
     record_rules=(RequireAny(field="reference", texts=_TEXTS, present=("reference.entities",), code="MC218",
                             message="the reference contains nothing to score",
                             hint="give an answer, a rationale, a diagnosis or entities"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="benchmark/predictions", model=Predictions, record=Prediction, list_key="predictions",
-    source="benchmark.md", title="Predictions of a model",
+    source="docs/tracks/benchmark.md", title="Predictions of a model",
     rules=(
         _unique_pair("predictions"),
         Reference(other="benchmark/references", field="sample_id", with_field="task_id", code="MC303",
@@ -249,26 +249,27 @@ PREDICTIONS = Contract(
     ),
 )  # fmt: skip
 SAMPLES = Contract(
-    id="benchmark/samples", model=Samples, record=Sample, list_key="samples", source="benchmark.md",
+    id="benchmark/samples", model=Samples, record=Sample, list_key="samples", source="docs/tracks/benchmark.md",
     title="References and predictions of a model", rules=(_unique_pair("samples"),),
     record_rules=(RequireAny(field="reference", texts=_TEXTS, present=("reference.entities",), filled=("scores",),
                             code="MC218", message="the sample contains nothing to score",
                             hint="give a reference answer, rationale, diagnosis or entities, or scores"),),
 )  # fmt: skip
 WEIGHTS = Contract(
-    id="benchmark/weights", model=Weights, source="benchmark.md", title="Weights of the combined score",
+    id="benchmark/weights", model=Weights, source="docs/tracks/benchmark.md", title="Weights of the combined score",
     rules=(AnyAbove(field="weights", above=0, code="MC217", message="all weights are 0",
                      hint="give at least one metric or category a weight"),),
 )  # fmt: skip
 REPORT = Contract(
-    id="benchmark/report", model=BenchmarkReport, source="benchmark.md", title="Scores of a model", result=True,
+    id="benchmark/report", model=BenchmarkReport, source="docs/tracks/benchmark.md", title="Scores of a model",
+    result=True,
     rules=(CalendarDate(field="timestamp", code="MC204", message="this day does not exist",
                   hint="check the number of days in the month"),),
 )  # fmt: skip
 
 _CATEGORIES = tuple(f"entities.{category}" for category in Entities.model_fields)
 LEXICON = Contract(
-    id="benchmark/lexicon", model=Lexicon, source="benchmark.md", title="Custom lexicon",
+    id="benchmark/lexicon", model=Lexicon, source="docs/tracks/benchmark.md", title="Custom lexicon",
     rules=(
         Disjoint(fields=_CATEGORIES, code="MC219", message="this term is already in another category",
                  hint="keep it in one category; accents, case and punctuation are ignored"),

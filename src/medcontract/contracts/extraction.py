@@ -397,7 +397,7 @@ def _match_labels(labels: str) -> tuple[Reference, Covers]:
 
 MANIFEST = Contract(
     id="extraction/manifest", model=Manifest, record=ManifestRow, list_key="documents", flat=True,
-    source="extraction.md", title="Documents of a set", rules=(_unique_doc(),), record_rules=(_REVIEWED,),
+    source="docs/tracks/extraction.md", title="Documents of a set", rules=(_unique_doc(),), record_rules=(_REVIEWED,),
     stands_in_for=(
         StandIn("extraction/prescription-labels", (("doc_type", "prescription"),)),
         StandIn("extraction/lab-labels", (("doc_type", "lab"),)),
@@ -405,36 +405,37 @@ MANIFEST = Contract(
 )  # fmt: skip
 PRESCRIPTION_LABELS = Contract(
     id="extraction/prescription-labels", model=PrescriptionLabels, record=PrescriptionLabel, list_key="documents",
-    source="extraction.md", title="Labels of prescriptions", record_rules=(_REVIEWED,),
+    source="docs/tracks/extraction.md", title="Labels of prescriptions", record_rules=(_REVIEWED,),
     rules=(_unique_doc(), _in_manifest()),
 )  # fmt: skip
 LAB_LABELS = Contract(
     id="extraction/lab-labels", model=LabLabels, record=LabLabel, list_key="documents",
-    source="extraction.md", title="Labels of laboratory reports", record_rules=(_REVIEWED, _ambiguous("results")),
+    source="docs/tracks/extraction.md", title="Labels of laboratory reports",
+    record_rules=(_REVIEWED, _ambiguous("results")),
     rules=(_unique_doc(), _in_manifest(), _not_labeled_in("extraction/prescription-labels")),
 )  # fmt: skip
 PRESCRIPTION_PREDICTIONS = Contract(
     id="extraction/prescription-predictions", model=PrescriptionPredictions, record=PrescriptionPrediction,
-    list_key="documents", source="extraction.md", title="Predictions for prescriptions",
+    list_key="documents", source="docs/tracks/extraction.md", title="Predictions for prescriptions",
     record_rules=(_no_items_if_failed("medicamentos"),),
     rules=(_unique_doc(), *_match_labels("extraction/prescription-labels")),
 )  # fmt: skip
 LAB_PREDICTIONS = Contract(
     id="extraction/lab-predictions", model=LabPredictions, record=LabPrediction, list_key="documents",
-    source="extraction.md", title="Predictions for laboratory reports",
+    source="docs/tracks/extraction.md", title="Predictions for laboratory reports",
     record_rules=(_no_items_if_failed("resultados"), _ambiguous("resultados")),
     rules=(_unique_doc(), *_match_labels("extraction/lab-labels")),
 )  # fmt: skip
 RUNS = Contract(
-    id="extraction/runs", model=Runs, record=PipelineRun, list_key="runs", flat=True, source="extraction.md",
-    title="Runs of the pipeline",
+    id="extraction/runs", model=Runs, record=PipelineRun, list_key="runs", flat=True,
+    source="docs/tracks/extraction.md", title="Runs of the pipeline",
     record_rules=(CalendarDate(field="started_at", code="MC204", message="this day does not exist",
                          hint="check the number of days in the month"),),
     rules=(Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
                   hint="write one record per run"),),
 )  # fmt: skip
 EVIDENCE = Contract(
-    id="extraction/evidence", model=Evidence, source="extraction.md", title="Offline runs and proofs",
+    id="extraction/evidence", model=Evidence, source="docs/tracks/extraction.md", title="Offline runs and proofs",
     rules=(Reference(other="extraction/manifest", within="proofs", field="doc_id", code="MC309", severity="warning",
                      message="this document is not in the manifest, so the proof does not count",
                      hint="use a doc_id from the manifest"),),
@@ -442,7 +443,7 @@ EVIDENCE = Contract(
 DECISION = Contract(
     id="extraction/decision",
     model=Decision,
-    source="extraction.md",
+    source="docs/tracks/extraction.md",
     title="GO or NO-GO decision",
     output=True,
     result=True,

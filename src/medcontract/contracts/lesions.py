@@ -24,7 +24,7 @@ from medcontract.contracts.base import (
 )  # fmt: skip
 from medcontract.contracts.contract import Contract, StandIn
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, class_named, symbols_of
-from medcontract.contracts.rules import Covers, Limit, Reference, Sum, Unique
+from medcontract.contracts.rules import Covers, ForbidValue, Limit, Reference, Sum, Unique
 
 if TYPE_CHECKING:
     Symbol = str
@@ -232,20 +232,20 @@ class Score(Document):
 
 
 CASES = Contract(
-    id="lesions/cases", model=Cases, record=Case, list_key="cases", flat=True, source="lesions.md",
+    id="lesions/cases", model=Cases, record=Case, list_key="cases", flat=True, source="docs/tracks/lesions.md",
     title="Images to classify", stands_in_for=(StandIn("lesions/truth"),),
     rules=(Unique(within="cases", fields=("image_id",), code="MC201", message="'image_id' is repeated",
                   hint="list each image once"),),
 )  # fmt: skip
 TRUTH = Contract(
-    id="lesions/truth", model=Truth, record=TruthRecord, list_key="labels", flat=True, source="lesions.md",
+    id="lesions/truth", model=Truth, record=TruthRecord, list_key="labels", flat=True, source="docs/tracks/lesions.md",
     title="Ground truth of lesion classification",
     rules=(Unique(within="labels", fields=("image_id",), code="MC201", message="'image_id' is repeated",
                   hint="list each image once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="lesions/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
-    flat=True, spread=(("probabilities", CLASSES),), source="lesions.md",
+    flat=True, spread=(("probabilities", CLASSES),), source="docs/tracks/lesions.md",
     title="Predictions of lesion classification",
     record_rules=(Sum(field="probabilities", minimum=0.999, maximum=1.001, code="MC202",
                       message="the probabilities do not sum to 1",
@@ -260,17 +260,25 @@ PREDICTIONS = Contract(
     ),
 )  # fmt: skip
 MODEL = Contract(
-    id="lesions/model", model=Model, source="lesions.md", title="Size and speed of a model",
+    id="lesions/model", model=Model, source="docs/tracks/lesions.md", title="Size and speed of a model",
     rules=(
         Limit(field="model_size_mb", minimum=150, code="MC212", severity="warning",
               message="the model size is 150 MB or more",
               hint="reduce it below 150 MB to get points for size; the unit is MB, not bytes or kB"),
         Limit(field="model_size_mb", minimum=50, below=150, code="MC501", severity="warning",
               message="the model size is 50 MB or more", hint="reduce it below 50 MB to get all points for size"),
+        ForbidValue(field="gpu", value=True, code="MC229", severity="warning",
+                    message="the inference time was measured with a GPU",
+                    hint="measure it on a CPU; otherwise there is no score for efficiency"),
     ),
 )  # fmt: skip
 SCORE = Contract(
-    id="lesions/score", model=Score, source="lesions.md", title="Score of a submission", output=True, result=True
+    id="lesions/score",
+    model=Score,
+    source="docs/tracks/lesions.md",
+    title="Score of a submission",
+    output=True,
+    result=True,
 )
 
 CONTRACTS = (CASES, MODEL, PREDICTIONS, SCORE, TRUTH)

@@ -218,20 +218,20 @@ _DATE_RULE = CalendarDate(
 )
 
 CASES = Contract(
-    id="reports/cases", model=Cases, record=Case, list_key="cases", flat=True, source="reports.md",
+    id="reports/cases", model=Cases, record=Case, list_key="cases", flat=True, source="docs/tracks/reports.md",
     title="Reports to process", stands_in_for=(StandIn("reports/truth"),),
     rules=(Unique(within="cases", fields=("report_id",), code="MC201", message="'report_id' is repeated",
                   hint="list each report once"),),
 )  # fmt: skip
 TRUTH = Contract(
-    id="reports/truth", model=Truth, record=TruthRecord, list_key="reports", flat=True, source="reports.md",
+    id="reports/truth", model=Truth, record=TruthRecord, list_key="reports", flat=True, source="docs/tracks/reports.md",
     title="Ground truth of report classification",
     rules=(Unique(within="reports", fields=("report_id",), code="MC201", message="'report_id' is repeated",
                   hint="list each report once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="reports/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
-    flat=True, source="reports.md", title="Predictions of report classification",
+    flat=True, source="docs/tracks/reports.md", title="Predictions of report classification",
     rules=(
         _DATE_RULE,
         Unique(within="predictions", fields=("run_id", "report_id"), defaults=(("run_id", "1"),), code="MC201",
@@ -249,7 +249,8 @@ PREDICTIONS = Contract(
     ),
 )  # fmt: skip
 TELEMETRY = Contract(
-    id="reports/telemetry", model=Telemetry, source="reports.md", title="Resource use of runs", reference_list="runs",
+    id="reports/telemetry", model=Telemetry, source="docs/tracks/reports.md", title="Resource use of runs",
+    reference_list="runs",
     rules=(
         _DATE_RULE,
         Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
@@ -257,7 +258,12 @@ TELEMETRY = Contract(
     ),
 )  # fmt: skip
 SCORE = Contract(
-    id="reports/score", model=Score, source="reports.md", title="Score of a submission", output=True, result=True
+    id="reports/score",
+    model=Score,
+    source="docs/tracks/reports.md",
+    title="Score of a submission",
+    output=True,
+    result=True,
 )
 
 CONTRACTS = (CASES, PREDICTIONS, SCORE, TELEMETRY, TRUTH)

@@ -212,8 +212,8 @@ _DATE_RULE = CalendarDate(
 _BY_TIME = ("segment_start_time_sec", "segment_stop_time_sec")
 
 GROUND_TRUTH = Contract(
-    id="triage/ground-truth", model=GroundTruth, record=Segment, list_key="ground_truth", source="triage.md",
-    title="Ground truth of life-saving interventions",
+    id="triage/ground-truth", model=GroundTruth, record=Segment, list_key="ground_truth",
+    source="docs/tracks/triage.md", title="Ground truth of life-saving interventions",
     record_rules=(Order(fields=("segment_start_time_sec", "segment_stop_time_sec"), code="MC203",
                         message="the segment stops before it starts", hint="are start and stop swapped?"),),
     rules=(
@@ -229,7 +229,7 @@ GROUND_TRUTH = Contract(
     ),
 )  # fmt: skip
 RESPONSE = Contract(
-    id="triage/response", model=Response, record=SegmentResponse, list_key="responses", source="triage.md",
+    id="triage/response", model=Response, record=SegmentResponse, list_key="responses", source="docs/tracks/triage.md",
     title="Answers of a model for segments",
     record_rules=(
         Order(fields=("message_sent_time", "message_received_time"), code="MC203",
@@ -267,15 +267,15 @@ RESPONSE = Contract(
 METRICS = Contract(
     id="triage/metrics",
     model=Metrics,
-    source="triage.md",
+    source="docs/tracks/triage.md",
     title="Metrics by case",
     output=True,
     result=True,
     rules=(_DATE_RULE,),
 )
 INVENTORY = Contract(
-    id="triage/inventory", model=Inventory, record=InventoryRow, list_key="segments", flat=True, source="triage.md",
-    title="Segments in order", stands_in_for=(StandIn("triage/ground-truth"),),
+    id="triage/inventory", model=Inventory, record=InventoryRow, list_key="segments", flat=True,
+    source="docs/tracks/triage.md", title="Segments in order", stands_in_for=(StandIn("triage/ground-truth"),),
     rules=(
         SameOrder(other="triage/ground-truth", key="segment_id", group="case_id",
                   by=("segment_stop_time_sec", "segment_start_time_sec", "segment_id"), code="MC306",

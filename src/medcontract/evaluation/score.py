@@ -311,7 +311,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     if participant and settings.scoring.breakdown:
         verdict.warnings += ("the breakdown is omitted for participants: it would reveal the truth",)
     if not truth.reasons and not verdict.valid:
-        verdict.reasons += tuple(_wrong_files(pairings, files))
+        verdict.reasons += tuple(_wrong_files(pairings, files, track))
     own = [part for part in files.take(sorted(used)).parts() if part not in truth.parts]
     listed = own if participant else [*truth.parts, *own]  # errors of the truth explain those of the submission
     scored = _assembled(truth, verdict, listed, files.unread, participant)
@@ -370,7 +370,7 @@ def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> lis
     return [name for name in named if name]
 
 
-def _wrong_files(pairings: Iterable[Pairing[Any, Any]], files: Files) -> Iterator[str]:
+def _wrong_files(pairings: Iterable[Pairing[Any, Any]], files: Files, track: Track) -> Iterator[str]:
     """Return reasons to think that the wrong files were passed: another truth, or two versions of one file."""
     for pairing in pairings:
         if pairing.unknown_count and not any(pairing.marks_by_run.values()):
@@ -382,7 +382,7 @@ def _wrong_files(pairings: Iterable[Pairing[Any, Any]], files: Files) -> Iterato
             are = "are" if repeated > 1 else "is"
             yield (
                 f"{plural(repeated, 'id')} {are} answered more than once in {names}: "
-                "are these versions of one file, or of several teams?"
+                f"are these versions of one file, or of several {track.entrant}s?"
             )
 
 

@@ -38,6 +38,8 @@ _NUMBER_HINTS = (
     (lazy_pattern(r"\s*"), "write a number; it must not be empty"),
 )  # fmt: skip
 """For strings that were meant as a number: the first pattern that matches."""
+_NAMED = {"location": ("arm", "feet", "genitalia", "hand", "head", "leg", "torso")}
+"""The names of the values 1, 2, … of a field."""
 _LONGEST_NUMBER = 200
 _MOST_KEYS = 8
 _NOTHING = lazy_pattern(r'null|"\s*(?:n/?a|nan|null|none|nil|unknown|error|failed|-|\?)?\s*"', re.IGNORECASE)
@@ -48,7 +50,7 @@ NOT_A_STRING = "write the list itself, not a string: do not call json.dumps on a
 
 def value_hint(finding: Finding, given: Any, schema: dict[str, Any], in_table: bool = False) -> str | None:
     """Return the hint about a wrong value, which may complete the hint that the finding has."""
-    hint = finding.hint or type_hint(finding.expected, given, in_table)
+    hint = finding.hint or _named_hint(finding, given, schema) or type_hint(finding.expected, given, in_table)
     if finding.expected == ("array",) and finding.got == "object":
         hint = _list_hint(given, _expects_names(finding.path, schema))
     if finding.code not in ("MC103", "MC104", "MC105", "MC106"):
@@ -62,6 +64,17 @@ def value_hint(finding: Finding, given: Any, schema: dict[str, Any], in_table: b
     if finding.got == "null" and all(node == {"type": "string"} for node in schemas_at(schema, finding.path)):
         return 'if there is none, write an empty string: ""'
     return _share_hint(finding.path, schema) if finding.code == "MC105" else None
+
+
+def _named_hint(finding: Finding, given: Any, schema: dict[str, Any]) -> str | None:
+    """Return the hint about a name where its number is expected."""
+    names = _NAMED.get(str(finding.path[-1])) if finding.path and isinstance(given, str) else None
+    nodes = [(node.get("minimum"), node.get("maximum")) for node in schemas_at(schema, finding.path)] if names else []
+    if not names or nodes != [(1, len(names))] or not given.strip().isalpha():
+        return None
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    number = numbers.get(given.strip().lower(), "its number")
+    return f"write {number}: {', '.join(f'{number} is {name}' for name, number in numbers.items())}"
 
 
 def spread_hint(finding: Finding, spread: Spread) -> str | None:

@@ -18,10 +18,10 @@ from medcontract.normalizers.folding import fold, fold_spaced
 from medcontract.normalizers.phrases import Phrases, spaced
 from medcontract.normalizers.text import TextCache
 
-VERSION = 2
+VERSION = 3
 """Incremented when `fold` or the matching changes; part of the protocols that use it.
 
-2: numbered and bulleted lines; abbreviations of whole diagnoses.
+2: numbered and bulleted lines; abbreviations of whole diagnoses. 3: abbreviations in answers.
 """
 LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
@@ -40,6 +40,8 @@ _MARKERS = ("structure_markers", "evidence_markers", "fallacies")
 _LONGEST_KEPT = 200
 """Normalizations of texts up to this length are cached: names, diagnoses, short answers."""
 _MAX_QUOTED = 40
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9\s]")
+"""What an answer with an abbreviation in capitals has: most have none, which is found much faster."""
 
 
 def line_kinds(text: str) -> frozenset[str]:
@@ -82,7 +84,7 @@ class _Said(NamedTuple):
     markers: dict[str, frozenset[str]]
     facts: dict[str, frozenset[str]]
     abbreviations: dict[str, str]
-    """The name of each abbreviation of a whole diagnosis."""
+    """The name of each ambiguous abbreviation."""
 
 
 class Terms:
@@ -135,6 +137,29 @@ class Terms:
         """
         name = self._said.abbreviations.get(fold(text)) if len(text) <= _LONGEST_KEPT else None
         return self.normalize(text if name is None else name)
+
+    def with_long_forms(self, text: str, normalized: str) -> str:
+        """The normalized text of an answer, with the names of ambiguous abbreviations in place of them.
+
+        Only if they are written in capitals, or are the whole answer: the "mi" of "en mi opinión" is a word.
+        """
+        name = self._said.abbreviations.get(" ".join(normalized.split())) if len(normalized) <= _LONGEST_KEPT else None
+        if name is not None:
+            return self.normalize(name)
+        if not _CAPITALS.search(text):
+            return normalized
+        replaced, times = self._abbreviated.subn(self._unabbreviated, text)
+        return self.normalize_spaced(replaced) if times else normalized
+
+    @cached_property
+    def _abbreviated(self) -> re.Pattern[str]:
+        """Abbreviations in capitals, as whole words. A combining mark after one makes it another word."""
+        phrases = sorted((short.upper() for short in self._said.abbreviations), key=len, reverse=True)
+        words = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in phrases) or "(?!)"
+        return re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_]|[\u0300-\u036f])")
+
+    def _unabbreviated(self, match: re.Match[str]) -> str:
+        return f" {self._said.abbreviations[fold(match[0])]} "
 
     def _hidden_in_names(self, markers: Iterable[str]) -> dict[str, str]:
         """Markers, and the names that contain and so hide one."""

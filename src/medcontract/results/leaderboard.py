@@ -22,7 +22,7 @@ class LeaderboardEntry(Item, frozen=True, kw_only=True):
     name: Str
     """The base name of its folder or file."""
     team_name: Str | None
-    """The name of the team according to the files of the submission."""
+    """The name of the team, or of the model if models are ranked, according to the files of the submission."""
     valid: bool
     """Whether its score counts."""
     headline: float | None

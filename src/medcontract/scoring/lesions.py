@@ -84,12 +84,19 @@ def _measure_all(truths: Iterable[int], records: Sequence[Any]) -> bytes:
 
 PROTOCOL = Protocol(
     id="lesions",
-    version=1,
-    changes=(Change(1, "first version"),),
+    version=2,
+    changes=(
+        Change(1, "first version"),
+        Change(
+            2,
+            "with an inference time that was measured with a GPU there are no efficiency_score, final_score and "
+            "points, since the source measures it on a CPU",
+        ),
+    ),
     parameters=(
         MIN_PROCESSED,
         *parameters(
-            "lesions.md, Score Calculation",
+            "docs/tracks/lesions.md#predictions",
             weight_malignant=("3", "weight of f1_malignant in weighted_f1", {"above": True}),
             weight_medium=("2", "weight of f1_medium in weighted_f1"),
             weight_benign=("1", "weight of f1_benign in weighted_f1"),
@@ -97,7 +104,7 @@ PROTOCOL = Protocol(
             weight_weighted_f1=("0.5", "share of weighted_f1 in prediction_score"),
         ),
         *parameters(
-            "lesions.md, Efficiency Score and Additional Notes",
+            "docs/tracks/lesions.md#efficiency",
             size_full_below_mb=("50", "smaller models get all points for size"),
             size_min_mb=("20", "size with all points according to the formula"),
             size_max_mb=("150", "size without points according to the formula; at least size_min_mb"),
@@ -105,12 +112,12 @@ PROTOCOL = Protocol(
             weight_time=("0.5", "share of the time part in efficiency_score"),
         ),
         *parameters(
-            "the competition: --t-min-ms and --t-max-ms, or the valid submissions of a leaderboard",
+            "docs/tracks/lesions.md#efficiency",
             t_min_ms=(None, "shortest inference_time_ms; null: that of this submission"),
             t_max_ms=(None, "longest inference_time_ms; null: that of this submission"),
         ),
         *parameters(
-            "lesions.md, Final Score",
+            "docs/tracks/lesions.md#final-score",
             weight_prediction=("0.9", "share of prediction_score in final_score"),
             weight_efficiency=("0.1", "share of efficiency_score in final_score"),
         ),
@@ -163,6 +170,10 @@ _FIGURES = (
 
 _OUTLIER = 2
 """An inference time of more than this many times the next longest is an outlier."""
+_ALONE = (
+    "t_min_ms and t_max_ms come from a single submission: its part for time is 1, whatever its time "
+    "(--t-min-ms and --t-max-ms set the range)"
+)
 _MIN_TIMES = 3
 """With only two submissions, one is always the fastest and one the slowest."""
 
@@ -170,19 +181,23 @@ _MIN_TIMES = 3
 class _Model(NamedTuple):
     size_mb: Fraction
     time_ms: Fraction
+    gpu: bool
+    """The time was measured with a GPU, so it does not count."""
 
 
 def _protocol_of_competition(protocol: Protocol, valid: Sequence[Tally]) -> Protocol:
     """The protocol with the shortest and longest inference time, unless the caller has set them."""
-    times = [tally.context.time_ms for tally in valid if tally.context]
+    times = [tally.context.time_ms for tally in valid if tally.context and not tally.context.gpu]
     if not times or protocol.get("t_min_ms") is not None:
         return protocol
     return protocol.measured(t_min_ms=rounded(min(times)), t_max_ms=rounded(max(times)))
 
 
 def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Tally]]) -> Iterator[str]:
-    """A warning if a single slow submission makes all others look fast."""
-    times = sorted((tally.context.time_ms, name) for name, tally in valid if tally.context)
+    """A warning if a single slow submission makes all others look fast, or there is nothing to compare with."""
+    times = sorted((tally.context.time_ms, name) for name, tally in valid if tally.context and not tally.context.gpu)
+    if len(times) == 1 and protocol.get("t_max_ms") is None:
+        yield _ALONE
     if len(times) < _MIN_TIMES or protocol.get("t_max_ms") is not None:
         return
     (next_longest, _), (longest, name) = times[-2:]
@@ -223,14 +238,17 @@ class LesionsScorer(Scorer):
             expected=len(true),
             processed=processed_counts(pairing),
             data=_confusion(true, marks_as_bytes(pairing, "", _UNPROCESSED)),
-            context=model and _Model(Fraction(model.model_size_mb), Fraction(model.inference_time_ms)),
+            context=model
+            and _Model(Fraction(model.model_size_mb), Fraction(model.inference_time_ms), model.gpu is True),
         )
 
     def notes(self, tally: Tally) -> Notes:
         present = {true for true, _ in tally.data}
-        no_model = "no model file (lesions/model), so no efficiency_score, final_score and points"
+        lacking = None if tally.context else "no model file (lesions/model)"
+        if tally.context and tally.context.gpu:
+            lacking = "the inference time was measured with a GPU"
         return Notes(
-            warnings=() if tally.context else (no_model,),
+            warnings=(f"{lacking}, so no efficiency_score, final_score and points",) if lacking else (),
             about_truth=tuple(
                 f"the truth has no image of class {symbol}: its F1 is 0 for everybody"
                 for index, symbol in enumerate(CLASSES)
@@ -264,7 +282,8 @@ class LesionsScorer(Scorer):
                 true: dict(zip(_COLUMNS, row, strict=True)) for true, row in zip(CLASSES, rows, strict=True)
             },
         }
-        return Finished(result=result, headline=final, second=prediction)
+        alone = final is not None and protocol.get("t_min_ms") is None
+        return Finished(result=result, headline=final, second=prediction, warnings=(_ALONE,) if alone else ())
 
 
 class Lesions(Track):
@@ -353,7 +372,7 @@ def _f1_of(rows: Sequence[Sequence[int]], index: int) -> Fraction:
 
 
 def _efficiency(model: _Model | None, protocol: Protocol) -> Fraction | None:
-    if model is None:
+    if model is None or model.gpu:
         return None
     low, high = protocol["size_min_mb"], protocol["size_max_mb"]
     full = model.size_mb < protocol["size_full_below_mb"]

@@ -26,7 +26,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     value: Decimal | str | None
     about: str
     source: str
-    """The document and section that the value comes from."""
+    """The page and section that say where the value comes from."""
     low: Decimal | None = Decimal(0)
     high: Decimal | None = None
     above: bool = False
@@ -218,6 +218,6 @@ MIN_PROCESSED = Parameter(
     name="min_processed",
     value=Decimal("0.95"),
     about="share of the expected items that must be processed for a score",
-    source="reports.md, Additional Notes; SCORING.md makes it the rule of every track",
+    source="docs/tracks/reports.md#gates",
     high=Decimal(1),
 )

@@ -58,6 +58,30 @@ def double(value: Fraction) -> float:
     return value.numerator / value.denominator
 
 
+ABBREVIATED: dict[str, tuple[str, str, Fraction]] = {
+    "in capitals": ("myocardial infarction", "Acute MI.", Fraction(1)),
+    "of the reference": ("MI, SOB", "infarto de miocardio con disnea", Fraction(1)),
+    "as the whole answer": ("Myocardial infarction", "mi", Fraction(1)),
+    "a word": ("myocardial infarction", "en mi opinión, gota", Fraction(0)),
+    # common: MI 3; either: MI 3 and dyspnea 1
+    "a symptom more": ("MI", "MI and SOB", Fraction(3, 4)),
+    # common: CAD and PNA 6; either: these, HLD and ARF 12
+    "four diagnoses": ("CAD, HLD, ARF, PNA", "coronary artery disease and pneumonia", Fraction(6, 12)),
+}
+
+
+@pytest.mark.parametrize("name", ABBREVIATED)
+def test_abbreviations_in_answers(score: Call, tmp_path: Path, name: str) -> None:
+    """Ambiguous abbreviations are found in answers, with the built-in lexicon."""
+    right, said, value = ABBREVIATED[name]
+    files = [
+        write(tmp_path, REFERENCES, [reference("S", answer=right)]),
+        write(tmp_path, PREDICTIONS, [says("S", answer=said)]),
+    ]
+    result = json.loads(score(*files, "--parameter", "answer_metrics=exact_match", "--result-only").out)
+    assert result["overall_scores"] == {CLINICAL: double(value), "exact_match": 0}
+
+
 # --- clinical_accuracy ---------------------------------------------------------------------------
 
 GOLDEN_CLINICAL: dict[str, tuple[Record, Record, Fraction]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -336,9 +337,11 @@ def test_slow_records_are_counted(used: Record | None, tmp_path: Path) -> None:
 
 
 def test_no_slow_record(tmp_path: Path) -> None:
-    """5 s are within the limit: no warning."""
+    """5 s are within the limit: no warning, except that there is a single run; of two runs there is none."""
     score = score_of(tmp_path, "reports", THREE, [answer(true, 5.0) for true in THREE], telemetry())
-    assert score.warnings == ()
+    assert score.warnings == ("there is a single run: the source averages several",)
+    twice = [answer(true, 5.0, run) for true in THREE for run in "12"]
+    assert score_of(tmp_path, "reports", THREE, twice, telemetry(run("1"), run("2"))).warnings == ()
 
 
 def test_means_of_memory_and_cpu(tmp_path: Path) -> None:
@@ -482,7 +485,7 @@ def spoilt(track: str, record: Record) -> Record:
     if track == "lesions":
         return {**record, "probabilities": [0.5] * 10}
     if track == "extraction":
-        return {**record, "medicamentos": [{"nombre_medicamento": "Losartán"}]}
+        return {**record, "medicamentos": [{"nombre_medicamento": 7}]}
     if track == "benchmark":
         return {**record, "scores": {"safety": 2}}
     return {**record, "run_id": "7"}
@@ -1212,6 +1215,60 @@ def test_the_matrix_counts_all(tmp_path: Path) -> None:
     assert sum(sum(row.values()) for row in matrix.values()) == 20
 
 
+def test_a_time_measured_with_a_gpu(tmp_path: Path) -> None:
+    """It does not count: nothing that needs it is given, the rest is; the file is valid with a warning."""
+    score = score_of(tmp_path, "lesions", TWO_EACH, guesses(), {**model(), "gpu": True})
+    assert score.result is not None
+    assert [score.result[name] for name in ("efficiency_score", "final_score", "points")] == [None] * 3
+    assert score.result["prediction_score"] == 1.0
+    assert (
+        "the inference time was measured with a GPU, so no efficiency_score, final_score and points" in score.warnings
+    )
+    assert [problem.code for problem in score.problems] == ["MC229"]
+    with_cpu = score_of(tmp_path, "lesions", TWO_EACH, guesses(), {**model(), "gpu": False})
+    assert with_cpu.result is not None
+    assert with_cpu.result["points"] == 100
+
+
+ALONE = "t_min_ms and t_max_ms come from a single submission: its part for time is 1, whatever its time"
+
+
+def is_told_to_be_alone(warnings: Iterable[str]) -> bool:
+    return any(warning.startswith(ALONE) for warning in warnings)
+
+
+def test_the_times_of_a_single_submission(tmp_path: Path) -> None:
+    """Without times of a competition, the time part is 1 whatever the time: a warning. Without a time there is none."""
+    for time in (1.0, 1e6):
+        score = score_of(tmp_path, "lesions", TWO_EACH, guesses(), model(time=time))
+        assert score.result is not None
+        assert score.result["efficiency_score"] == 1
+        assert is_told_to_be_alone(score.warnings)
+    times = {"t_min_ms": "1", "t_max_ms": "1000"}
+    for referenced, parameters in ((model(), times), (None, {}), ({**model(), "gpu": True}, {})):
+        score = score_of(tmp_path, "lesions", TWO_EACH, guesses(), referenced, parameters)
+        assert not is_told_to_be_alone(score.warnings)
+
+
+@pytest.mark.parametrize(
+    ("times", "gpu", "alone"), [((100.0, 300.0), False, False), ((100.0,), False, True), ((100.0, 300.0), True, True)]
+)
+def test_the_times_of_a_ranking(tmp_path: Path, times: tuple[float, ...], gpu: bool, alone: bool) -> None:
+    """The warning is about the ranking, and only if one submission has a time that counts."""
+    truth = write(tmp_path, "lesions/truth", TWO_EACH)
+    folders = [tmp_path / f"team-{time:g}" for time in times]
+    for folder, time in zip(folders, times, strict=True):
+        folder.mkdir()
+        write(folder, "lesions/predictions", guesses())
+        document(folder, "model", {**model(time=time), "gpu": gpu and time == 300})
+    board = medcontract.leaderboard(truth, *folders)
+    assert is_told_to_be_alone(board.warnings) is alone
+    assert not any(is_told_to_be_alone(entry.warnings) for entry in board.submissions)
+    assert board.submissions[0].headline == 1
+    if len(times) == 2:  # 1/2 + 1/2·0 for the slower one: 9/10 + 1/20
+        assert board.submissions[1].headline == (None if gpu else 0.95)
+
+
 SIZES = [
     (49.99, F(1)),
     (20.0, F(1)),
@@ -1300,7 +1357,8 @@ def test_warnings_for_classes_that_the_truth_lacks(tmp_path: Path) -> None:
     score = score_of(tmp_path, "lesions", truth, [guess("I", "MEL"), guess("J", "NON")], model())
     words = re.findall(r"\b[A-Z]{2,4}\b", " ".join(score.warnings))
     assert [name for name in CLASSES if name in words] == [c for c in CLASSES if c not in ("MEL", "NON")]
-    assert not score_of(tmp_path, "lesions", TWO_EACH, guesses(), model()).warnings
+    times = {"t_min_ms": "1", "t_max_ms": "200"}
+    assert not score_of(tmp_path, "lesions", TWO_EACH, guesses(), model(), times).warnings
 
 
 # --- what a score carries ------------------------------------------------------------------------

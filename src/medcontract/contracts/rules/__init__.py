@@ -52,6 +52,7 @@ from medcontract.contracts.rules.record import (
     Distinct as Distinct,
     EmptyWhenFailed as EmptyWhenFailed,
     ForbidPattern as ForbidPattern,
+    ForbidValue as ForbidValue,
     Limit as Limit,
     Order as Order,
     RecordRule as RecordRule,

@@ -180,6 +180,18 @@ class EmptyWhenFailed(RecordRule, frozen=True, kw_only=True):
         return none_failed or super().all_pass(values)
 
 
+class ForbidValue(RecordRule, frozen=True, kw_only=True):
+    """The field does not have this value."""
+
+    kind: ClassVar = "forbid-value"
+    field: str
+    value: bool | str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        mine = getattr(value, self.field)
+        return (self.finding((self.field,)),) if type(mine) is type(self.value) and mine == self.value else ()
+
+
 class ForbidPattern(RecordRule, frozen=True, kw_only=True):
     """In each object of the list `items`, the string `field`, stripped of blanks, does not match `pattern`.
 

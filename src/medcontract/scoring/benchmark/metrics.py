@@ -125,8 +125,10 @@ def _side(
 
 
 def _names(terms: Terms, said: Any, answer: str | None) -> Collection[str]:
-    """The names in an answer, if no entities were given."""
-    return terms.names(answer) if answer and said.entities is None else ()
+    """The names in an answer, if no entities were given. Abbreviations are only found here, not compared as words."""
+    if not answer or said.entities is not None:
+        return ()
+    return terms.names(terms.with_long_forms(said.answer, answer))
 
 
 def _markers(terms: Terms, said: Any, rationale: str | None) -> Markers:

@@ -22,7 +22,7 @@ _REVERSED = "+".join(reversed(ANSWER_METRICS))
 
 PROTOCOL = Protocol(
     id="benchmark",
-    version=2,
+    version=3,
     changes=(
         Change(1, "first version"),
         Change(
@@ -32,15 +32,21 @@ PROTOCOL = Protocol(
             "whole diagnoses; exact_match and rouge_l (answer_metrics); an invalid record of samples scores 0 on what "
             "its own reference requires, if that is valid",
         ),
+        Change(
+            3,
+            "abbreviations are also found in answers, in capitals or as the whole answer; ARF, CAD, HLD, PNA and SOB "
+            "are among them, coronary artery disease among the diagnoses; 'correlation implies causation' and "
+            "'circular reasoning' are among the fallacies",
+        ),
     ),
     parameters=(
         MIN_PROCESSED,
         *parameters(
-            "SCORING.md, clinical_accuracy",
+            "docs/tracks/benchmark.md#clinical-accuracy",
             **{f"weight_{name}": (value, f"weight of {name}") for name, value in _CATEGORY_WEIGHTS.items()},
         ),
         *parameters(
-            "SCORING.md, reasoning_quality",
+            "docs/tracks/benchmark.md#reasoning-quality",
             weight_overlap=("0.40", "weight of the words that both rationales have"),
             weight_structure=("0.15", "weight of markers of structure"),
             weight_evidence=("0.20", "weight of markers of evidence"),
@@ -53,23 +59,23 @@ PROTOCOL = Protocol(
         Parameter(
             name="answer_metrics", value=NO_ANSWER_METRICS,
             choices=(NO_ANSWER_METRICS, *ANSWER_METRICS, _ALL_ANSWER_METRICS, _REVERSED),
-            about="metrics of answers that are also computed", source="SCORING.md, benchmark",
+            about="metrics of answers that are also computed", source="docs/tracks/benchmark.md#other-metrics",
         ),
         Parameter(
             name="given_scores", value="taken", choices=("taken", "ignored"),
-            about="whether metrics in a submission are used", source="SCORING.md, benchmark",
+            about="whether metrics in a submission are used", source="docs/tracks/benchmark.md#other-metrics",
         ),
         Parameter(
             name="normalization", value=str(VERSION), about="version of the normalization of texts",
-            source="SCORING.md, benchmark", choices=(str(VERSION),),
+            source="docs/terms.md#how-a-text-is-processed", choices=(str(VERSION),),
         ),
         Parameter(
             name="lexicon", value=built_in_terms().sha256, about="SHA-256 of the terms (--lexicon)",
-            source="built-in lexicon", fixed=True,
+            source="docs/terms.md#how-entries-were-chosen", fixed=True,
         ),
         Parameter(
-            name="own_metrics", value=None, about="names of custom metrics (--plugin)", source="plugins",
-            fixed=True,
+            name="own_metrics", value=None, about="names of custom metrics (--plugin)",
+            source="docs/benchmark.md#custom-metrics", fixed=True,
         ),
     ),
 )  # fmt: skip

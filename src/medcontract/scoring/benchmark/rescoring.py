@@ -14,6 +14,7 @@ from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import rounded, rounded_or_none
 
 Number = TypeVar("Number", Fraction, float)
+_NO_GATE = "an existing report has no processing gate: how many samples were processed is not known"
 
 
 def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping[str, str]) -> Verdict:
@@ -37,7 +38,7 @@ def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping
     second = overall.get(CLINICAL)
     return Verdict(
         valid=True, processing=None, result=result, headline=found.overall, headline_name=name,
-        second=None if second is None else Fraction(second), warnings=tuple(warn_unused(found, exact, weights)),
+        second=None if second is None else Fraction(second), warnings=(_NO_GATE, *warn_unused(found, exact, weights)),
     )  # fmt: skip
 
 

@@ -30,14 +30,13 @@ def report_tables(report: dict[str, Any], headline: str, counted_here: bool) -> 
     combined = _combined(report, headline)
     overall = report["overall_scores"]
     if combined:
-        yield Table("", ("metric", "overall"), [(plain_name(headline), number(overall[headline]))])
-        yield _weights(headline, combined)
+        yield _overall(headline, overall[headline], combined)
     others = [(plain_name(name), number(value)) for name, value in overall.items() if not combined or name != headline]
     notes = report["metadata"]["notes"] if counted_here else []  # those of another tool may be anything
     note = "; ".join([*_left(others, _MOST_ROWS), *notes])
     shown = [name for name in overall if not combined or name != headline][:_MOST_ROWS]
     chart = Bars.of([plain_name(name) for name in shown], [overall[name] for name in shown])
-    yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], note, chart=chart)
+    yield Table("Metrics" if combined else "Overall", ("metric", "overall"), others[:_MOST_ROWS], note, chart=chart)
     yield from _finer(report, headline if combined else None, counted_here)
 
 
@@ -46,13 +45,15 @@ def _combined(report: dict[str, Any], headline: str) -> dict[str, Any] | None:
     return dict(table_in(table_in(table_in(report, "metadata"), "combined_scores"), headline)) or None
 
 
-def _weights(headline: str, combined: dict[str, Any]) -> Table:
-    weights = [(plain_name(name), f"{weight:g}") for name, weight in combined["weights"].items()]
+def _overall(headline: str, value: float, combined: dict[str, Any]) -> Table:
+    """The combined score and its weights."""
+    name = plain_name(headline)
+    weights = [(f"weight of {plain_name(name)}", f"{weight:g}") for name, weight in combined["weights"].items()]
     missing = "redistributed among the others" if combined["renormalize_missing"] else "lost"
     notes = [f"the weight of metrics that a task lacks is {missing}"]
-    for name, metrics in combined.get("categories", {}).items():
-        notes.append(f"{plain_name(name)} is the mean of {', '.join(map(plain_name, metrics))}")
-    return Table(f"Weights of {plain_name(headline)}", ("metric or category", "weight"), weights, "; ".join(notes))
+    for category, metrics in combined.get("categories", {}).items():
+        notes.append(f"{plain_name(category)} is the mean of {', '.join(map(plain_name, metrics))}")
+    return Table("Overall", ("combined score", "value"), [(name, number(value)), *weights], "; ".join(notes))
 
 
 def _finer(report: dict[str, Any], combined: str | None, counted_here: bool) -> Iterator[Table]:

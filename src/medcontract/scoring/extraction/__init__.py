@@ -73,41 +73,42 @@ PROTOCOL = Protocol(
     parameters=(
         MIN_PROCESSED,
         *parameters(
-            "extraction.md, Prescription accuracy metric",
+            "docs/tracks/extraction.md#prescriptions",
             weight_name_recall=("0.70", "share of name_recall in a prescription's score"),
             weight_attribute_accuracy=("0.30", "share of attribute_accuracy in a prescription's score"),
             goal_prescription_accuracy=("85", "minimum prescription_accuracy for GO", {"high": 100}),
         ),
         *parameters(
-            "extraction.md, Lab extraction accuracy metric",
+            "docs/tracks/extraction.md#laboratory-reports",
             weight_test_recall=("0.60", "share of test_recall in a laboratory report's score"),
             weight_lab_field_accuracy=("0.40", "share of lab_field_accuracy in a laboratory report's score"),
             value_tolerance=("0.02", "tolerance of a number, as a share of the label", {"high": 1}),
             goal_lab_accuracy=("75", "minimum lab_accuracy for GO", {"high": 100}),
         ),
         *parameters(
-            "extraction.md, gates",
+            "docs/tracks/extraction.md#gates",
             goal_pipeline_success_rate=("90", "minimum pipeline_success_rate for GO", {"high": 100}),
             goal_reliability=("5", "successes among the last five reliability runs: all of them", {"fixed": True}),
             goal_offline_evidence=("1", "minimum number of offline runs"),
             goal_standout_proofs=("2", "minimum number of proofs about documents of the manifest"),
         ),
-        version_parameter("normalization", text.VERSION, "version of text normalization", "SCORING.md, Normalization"),
-        version_parameter("pairing", names.VERSION, "version of the pairing of names", "SCORING.md, Normalization"),
+        version_parameter("normalization", text.VERSION, "version of text normalization", "docs/normalization.md"),
+        version_parameter("pairing", names.VERSION, "version of the pairing of names", "docs/normalization.md#names"),
         Parameter(
             name="match", value="exact", about="how names are paired: exact or fuzzy (--match)",
-            source="SCORING.md, Fuzzy names", choices=("exact", "fuzzy"),
+            source="docs/normalization.md#names", choices=("exact", "fuzzy"),
         ),
         *parameters(
-            "SCORING.md, Fuzzy names", fuzzy_threshold=("90", "minimum token_sort_ratio of a fuzzy pair", {"high": 100})
+            "docs/normalization.md#names",
+            fuzzy_threshold=("90", "minimum token_sort_ratio of a fuzzy pair", {"high": 100}),
         ),
         Parameter(
             name="remote_backends", value=remote_words_sha256(), about="SHA-256 of the words for remote backends",
-            source="built-in list", fixed=True,
+            source="docs/tracks/extraction.md#our-choices", fixed=True,
         ),
         Parameter(
             name="look_alikes", value=None, about="SHA-256 of the list of look-alike drugs, for fuzzy names",
-            source="built-in list", fixed=True,
+            source="docs/normalization.md#the-list-of-look-alikes", fixed=True,
         ),
     ),
 )  # fmt: skip

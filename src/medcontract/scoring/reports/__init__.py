@@ -70,8 +70,9 @@ class ReportsScorer(Scorer):
 
     def notes(self, tally: Tally) -> Notes:
         truth, runs = tally.data
+        single = ("there is a single run: the source averages several",) if len(tally.processed) == 1 else ()
         return Notes(
-            warnings=tuple(_warnings(runs.values(), tally.context, float(self.protocol["time_limit_sec"]))),
+            warnings=single + tuple(_warnings(runs.values(), tally.context, float(self.protocol["time_limit_sec"]))),
             about_truth=tuple(_absent_classes(truth)),
         )
 

@@ -21,7 +21,7 @@ PROTOCOL = Protocol(
     parameters=(
         MIN_PROCESSED,
         *parameters(
-            "reports.md, Accuracy Metrics",
+            "docs/tracks/reports.md#accuracy",
             weight_specialty=("0.30", "share of specialty_accuracy in accuracy_score"),
             weight_urgency=("0.25", "share of urgency_f1 in accuracy_score"),
             weight_follow_up=("0.15", "share of follow_up_f1 in accuracy_score"),
@@ -30,7 +30,7 @@ PROTOCOL = Protocol(
             weight_routine=("0.25", "weight of F1(Routine) in urgency_f1"),
         ),
         *parameters(
-            "reports.md, Performance Metrics",
+            "docs/tracks/reports.md#performance",
             performance_points=("30", "performance_score without penalties"),
             time_target_sec=("1", "seconds per report without penalty"),
             time_penalty_per_sec=("2", "points lost per second above the target"),
