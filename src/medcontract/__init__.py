@@ -25,7 +25,7 @@ __all__ = [
     "bundle", "cache_info", "check_challenge", "check_protocol", "check_schemas", "clear_cache", "compare",
     "data_dictionary", "diff_schemas", "explain", "export_schemas", "fix", "frame_schema", "freeze_protocol",
     "get_contract", "get_protocol", "init", "json_schema", "leaderboard", "list_contracts", "list_protocols", "load",
-    "load_plugin", "new_challenge", "normalize", "preflight", "read_score", "score", "template", "validate",
+    "load_plugin", "new_challenge", "normalize", "preflight", "score", "template", "validate",
     "validate_files", "validate_frame",
 ]  # fmt: skip
 """Functions are in `api`, classes in `signatures` and `challenge`, which are imported on first use."""

@@ -410,17 +410,6 @@ def leaderboard(
     return calls.leaderboard(truth, submissions, measured, reports, report_as, CallOptions.of(locals()))
 
 
-def read_score(file: FileName | bytes) -> Score:
-    """Read a score that was written as JSON, by `score` on the command line or `Score.to_json`, to show it again.
-
-    Raises `InvalidData` if it is not one, and `CallError` if its track is unknown: a plugin or a challenge has to be
-    loaded first.
-    """
-    from medcontract.evaluation import score as scoring
-
-    return scoring.read_score(load(file, "medcontract/score"))
-
-
 def compare(
     baseline: FileName | Score,
     rerun: FileName | Score,

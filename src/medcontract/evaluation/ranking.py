@@ -249,7 +249,7 @@ def score_alone(contest: Contest, submission: Submission) -> tuple[Score, dict[s
     known = {figure.name for figure in track.figures if figure.by == "submission"}
     found = track.comparison.figures(result) if track.comparison.figures else result
     figures = {name: value for name, value in found.items() if name in known or track.comparison.figures}
-    figures = {**score.brief.headlines, **figures}
+    figures = {**score._display.headlines, **figures}
     return score, {
         name: value
         for name, value in figures.items()

@@ -6,16 +6,14 @@ import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import Any, Literal
 from unicodedata import unidata_version
 
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract._version import __version__
 from medcontract.catalog import problem_codes
-from medcontract.contracts.contract import Validated
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
 from medcontract.evaluation.headers import (
@@ -33,6 +31,7 @@ from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.parallel.versions import result_versions
 from medcontract.problems import is_cross_file, plural
 from medcontract.results.score import (
+    Display,
     Environment,
     FailureMode,
     FileProblem,
@@ -41,14 +40,11 @@ from medcontract.results.score import (
     Processing,
     ProtocolUsed,
     Score,
-    Summary,
-    from_json,
     in_file,
 )
-from medcontract.results.tables import Table
+from medcontract.results.tables import Table, explained
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import processing_gate, tracks
-from medcontract.scoring.expected import validated
 from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Verdict, refused_by_gate
@@ -121,7 +117,7 @@ def score_result(scored: Scored) -> Score:
         shown = None if result is None else for_participants(track, result, headline)
         result, headline, second = coarse(shown), coarse(headline), coarse(second)
     name = verdict.headline_name or track.headline
-    decision: Any = verdict.decision or None
+    headlines = {name: headline, **({track.second: second} if track.second else {})}
     score = Score(
         track=scored.track,
         participant=scored.participant or None,
@@ -136,25 +132,22 @@ def score_result(scored: Scored) -> Score:
         failure_modes=scored.remediation or None,
         breakdown=scored.breakdown or None,
         **versions(),
-        summary=Summary(
-            team_name=scored.team,
-            headlines={name: headline, **({track.second: second} if track.second else {})},
-            decision=decision,
+        _display=Display(
+            headlines=headlines,
+            units={figure.name: figure.unit for figure in track.figures if figure.name in headlines},
+            lower_is_better=name in track.better_lower,
+            decision=verdict.decision,
             gates=dict(verdict.gates),
+            team=scored.team,
+            entrant=track.entrant,
             problems=scored.found,
             errors=scored.errors,
             violations=broken_rules,
             hints=scored.hints,
         ),
+        _figures=track.figures,
     )
-    return _complete(score, track)
-
-
-def _complete(score: Score, track: Track) -> Score:
-    """Add what the track says about its scores, such as its tables."""
-    lower = score.headline[0] in track.better_lower
-    score = replace(score, _figures=track.figures, _lower_is_better=lower, _entrant=track.entrant)
-    return replace(score, _tables=tuple(_tables(track, score)) if score.result is not None else ())
+    return replace(score, _tables=() if result is None else tuple(_tables(track, score)), _figures=())
 
 
 def _tables(track: Track, score: Score) -> Iterator[Table]:
@@ -166,21 +159,7 @@ def _tables(track: Track, score: Score) -> Iterator[Table]:
         for table in tables:
             if not isinstance(table, Table):
                 raise BrokenPlugin(f"the tables of the track '{track.id}' must be Tables, not {type(table).__name__}")
-            yield table
-
-
-def read_score(document: Validated[Any]) -> Score:
-    """Read a score that was written as JSON, with the tables that its track makes of it. Raises `CallError`."""
-    written = validated(document).model_dump(exclude={"schema_"}, exclude_unset=True)
-    score = convert(written, Score)
-    gate = score.processing
-    if gate is not None:
-        exact = processing_gate.Processing(gate.expected, gate.processed, Fraction(repr(gate.minimum)))
-        gate = processing(exact)
-    if score.brief.problems > len(score.problems):  # the last warning says so
-        score = replace(score, warnings=score.warnings[:-1])
-    problems = tuple(map(from_json, score.problems))
-    return _complete(replace(score, processing=gate, problems=problems), tracks.track(score.track))
+            yield explained(table, score)
 
 
 def track_of(files: Files) -> Track:
@@ -413,7 +392,7 @@ def described_input(part: Part, truth: Truth) -> InputFile:
         sha256=part.source.sha256(),
         content_sha256=truth.content.get(part.contract.id),
         records=part.report.records,
-        how=part.how,
+        _how=part.how,
     )
 
 

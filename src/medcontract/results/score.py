@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from msgspec import field
-from msgspec.structs import asdict, replace
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from medcontract.problems import plural
 from medcontract.results.base import Item, Result, Row
+from medcontract.results.tables import Table
 from medcontract.results.types import Count, Position, Sha256, Str, TrackResult, Unit
 from medcontract.results.validation import Problem
 
@@ -24,15 +25,6 @@ class FileProblem(Problem, frozen=True, kw_only=True):
 
     file: Str
     """The base name of the file."""
-    letter: Str | None = None
-    """The column as spreadsheets name it (C); absent if the problem is not in a cell of a CSV file."""
-
-    more_records: Position | None = None
-    """How many other records have a similar problem that is not listed; set on the last one that is."""
-    more_problems: Position | None = None
-    """The same, where a record has several of them."""
-
-    _optional = frozenset({"letter", "more_records", "more_problems"})
 
     _path: str | None = None
     """The path as given, for formats that open the file; it is never part of the output of a score."""
@@ -40,22 +32,7 @@ class FileProblem(Problem, frozen=True, kw_only=True):
 
 def in_file(name: str, problem: Problem, path: str | None = None) -> FileProblem:
     """The problem, with the name of its file."""
-    more, records = problem._more or None, problem._more_are == "record"
-    return FileProblem(
-        **asdict(problem), file=name, letter=problem._letter, more_records=more if records else None,
-        more_problems=None if records else more, _path=path,
-    )  # fmt: skip
-
-
-def from_json(problem: FileProblem) -> FileProblem:
-    """The problem as it was when it was written."""
-    return replace(
-        problem,
-        _plain_pointer=problem.pointer,
-        _letter=problem.letter,
-        _more=problem.more_records or problem.more_problems or 0,
-        _more_are="problem" if problem.more_problems else "record",
-    )
+    return FileProblem(**asdict(problem), file=name, _path=path)
 
 
 class ProtocolUsed(Item, frozen=True, kw_only=True):
@@ -84,10 +61,9 @@ class InputFile(Item, frozen=True, kw_only=True):
     """Truths: SHA-256 of the sorted canonical records of all files, independent of order, container and parts."""
     records: Count | None
     """The number of records; null for documents."""
-    how: Str | None = None
-    """How the contract is known, such as `recognized by its columns`; absent if it was given."""
 
-    _optional = frozenset({"how"})
+    _how: str | None = None
+    """How the contract is known, such as `recognized by its columns`."""
 
 
 class Processing(Item, frozen=True, kw_only=True):
@@ -178,27 +154,28 @@ class FailureMode(Item, frozen=True, kw_only=True):
     """The number of occurrences."""
 
 
-class Summary(Item, frozen=True, kw_only=True):
-    """The outcome in brief, and what else people are shown."""
+class Display(Struct, frozen=True, kw_only=True):
+    """What people are shown besides the output."""
 
-    team_name: Str | None = None
-    """The name of the team according to the files."""
-    headlines: dict[str, float | None] = field(default_factory=dict)
-    """The figure that submissions are ranked by, then the one to show if that is null."""
-    decision: Literal["GO", "NO-GO"] | None = None
-    """The decision, in tracks that have one."""
-    gates: dict[str, bool | None] = field(default_factory=dict)
-    """The gates of the decision, and whether each one passed; null if it could not be checked."""
-    problems: Count = 0
-    """The number of problems in all files, including those that are not listed."""
-    errors: Count = 0
-    """The number of errors among them."""
-    violations: tuple[Str, ...] = ()
+    headlines: dict[str, float | None] = {}
+    """The figure that submissions are ranked by, then the one to show if that is undefined."""
+    units: dict[str, str] = {}
+    """The units of these figures."""
+    lower_is_better: bool = False
+    """Whether a lower headline is better."""
+    decision: str | None = None
+    gates: dict[str, bool | None] = {}
+    """The gates of the decision, and whether each one passed; None if it could not be checked."""
+    team: str | None = None
+    entrant: str = "team"
+    """What the name of a submission refers to: a team or a model."""
+    problems: int = 0
+    """The number of problems, including those that are not listed."""
+    errors: int = 0
+    violations: tuple[str, ...] = ()
     """How often each rule across files was violated, in words."""
-    hints: tuple[Str, ...] = ()
-    """Hints with ids of records; only with --show-values."""
-
-    _values = frozenset({"hints"})
+    hints: tuple[str, ...] = ()
+    """Hints for users. They contain ids, which are values of records."""
 
 
 class Score(Result, frozen=True, kw_only=True):
@@ -232,56 +209,46 @@ class Score(Result, frozen=True, kw_only=True):
     """The version of medcontract that wrote this."""
     environment: Environment
     """The environment that it was computed in."""
-    summary: Summary | None = None
-    """The outcome in brief."""
 
-    _optional = frozenset({"breakdown", "failure_modes", "participant", "summary"})
+    _optional = frozenset({"breakdown", "failure_modes", "participant"})
 
+    _display: Display = Display()
     _figures: tuple[Any, ...] = ()
-    """The descriptions of the figures (`scoring.track.Figure`)."""
-    _tables: tuple[Any, ...] = ()
-    """The tables that the track shows (`results.tables.Table`)."""
-    _lower_is_better: bool = False
-    """Whether a lower headline is better."""
-    _entrant: str = "team"
-    """What the name of a submission refers to: a team or a model."""
-
-    @property
-    def brief(self) -> Summary:
-        """The outcome in brief; empty for scores of versions without it."""
-        return self.summary or Summary()
+    """While tables are made: the descriptions of the figures (`scoring.track.Figure`)."""
+    _tables: tuple[Table, ...] = ()
+    """The tables of the track, starting with the figures of the submission."""
 
     @property
     def headline(self) -> tuple[str, float | None]:
         """The name and value of the figure that submissions are ranked by."""
-        return next(iter(self.brief.headlines.items()), ("", None))
+        return next(iter(self._display.headlines.items()), ("", None))
 
     @property
     def decision(self) -> str | None:
         """GO or NO-GO, in tracks that have a decision."""
-        return self.brief.decision
+        return self._display.decision
 
     @property
     def team_name(self) -> str | None:
         """The name of the team according to the files."""
-        return self.brief.team_name
+        return self._display.team
 
     @property
     def errors(self) -> int:
         """The number of errors in all files, including those that are not listed."""
-        return self.brief.errors
+        return self._display.errors
 
     @property
     def warning_count(self) -> int:
         """The number of warnings: about the score, and in all files, including those that are not listed."""
-        own = [warning for warning in self.warnings if warning not in self.brief.violations]
+        own = [warning for warning in self.warnings if warning not in self._display.violations]
         listed = sum(problem.severity == "warning" for problem in self.problems)
-        return len(own) + max(self.brief.problems - self.errors, listed)
+        return len(own) + max(self._display.problems - self.errors, listed)
 
     def _data(self, show_values: bool) -> dict[str, Any]:
         data: dict[str, Any] = super()._data(show_values)
         listed = len(self.problems)
-        found = self.brief.problems
+        found = self._display.problems
         if found > listed:
             data["warnings"].append(f"{found:,} problems in total, of which {listed} are listed")
         return data

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from medcontract.results.score import Score
@@ -14,7 +18,7 @@ MOST_ROWS = 200
 """The number of rows of a long table in HTML, the largest of all formats except JSON."""
 
 
-class Bars(NamedTuple):
+class Bars(Struct, frozen=True, tag=True):
     """A bar for each label, from 0 to `high`; a missing value has no bar."""
 
     labels: Sequence[str]
@@ -31,7 +35,7 @@ class Bars(NamedTuple):
         return cls(labels, values, max(1.0, *known), unit)
 
 
-class Matrix(NamedTuple):
+class Matrix(Struct, frozen=True, tag=True):
     """Counts by row and column, shown as a heat map: each cell in proportion to its row."""
 
     rows: Sequence[str]
@@ -41,7 +45,7 @@ class Matrix(NamedTuple):
     column_title: str = "predicted"
 
 
-class Distribution(NamedTuple):
+class Distribution(Struct, frozen=True, tag=True):
     """A histogram of values from `low` to `high`."""
 
     name: str
@@ -117,6 +121,26 @@ def figures_table(score: Score) -> Table:
     ]
     rows = [(figure.name, number(value, figure.unit)) for figure, value in shown]
     return Table("", ("figure", "value"), rows, shares=[share_of(figure, value) for figure, value in shown])
+
+
+def explained(table: Table, score: Score) -> Table:
+    """A table of figures with what they are: formulas with the values of parameters in place of their names."""
+    if table.head != ("figure", "value"):
+        return table
+    about = {figure.name: figure.about for figure in score._figures}
+    parameters = score.protocol.parameters
+    numbers = {name: value for name, value in parameters.items() if isinstance(value, int | float)}
+    names = "|".join(re.escape(name) for name in sorted(numbers, key=len, reverse=True)) or r"\b\B"
+    named = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])")
+    formulas = [named.sub(lambda found: parameter_text(numbers[found[0]]), about.get(row[0], "")) for row in table.rows]
+    return table._replace(about=formulas) if any(formulas) else table
+
+
+def parameter_text(value: float | str | None) -> str:
+    """A parameter as a decimal, with all digits."""
+    if value is None or isinstance(value, str):
+        return value or "null"
+    return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
 
 
 def share_of(figure: Any, value: Any) -> float | None:

@@ -257,11 +257,13 @@ def _score_by_itself(session: Session) -> Scored:
 
 def _outcome(score: Score) -> str:
     """Return the decision and the gates that were not passed, then the headline, or why the score is not valid."""
-    figures = [f"{plain_name(name)} {value:.6g}" for name, value in score.brief.headlines.items() if value is not None]
+    figures = [
+        f"{plain_name(name)} {value:.6g}" for name, value in score._display.headlines.items() if value is not None
+    ]
     detail = "; ".join(score.reasons) if not score.valid else (figures or [""])[0]
     if not score.decision:
         return detail
-    gates = [name for name, passed in score.brief.gates.items() if not passed]
+    gates = [name for name, passed in score._display.gates.items() if not passed]
     because = f": {', '.join(gates)}" if gates else ""
     return f"{score.decision}{because}; {detail}"
 

@@ -154,7 +154,7 @@ def _contracts(board: Leaderboard) -> Iterator[tuple[str, tuple[str, ...], list[
 
 
 def _with_how(contract: str, files: Sequence[InputFile]) -> str:
-    ways = sorted({file.how for file in files if file.contract == contract and file.how})
+    ways = sorted({file._how for file in files if file.contract == contract and file._how})
     ways[1:] = [way.removeprefix("recognized ") for way in ways[1:]]
     return f"{contract} ({' or '.join(ways)})" if ways else contract
 

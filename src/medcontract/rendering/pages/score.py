@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.rendering.page import (
@@ -25,7 +23,7 @@ from medcontract.rendering.view import View
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, ProtocolUsed, Score
-from medcontract.results.tables import MOST_ROWS, Table, long_table, number
+from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
 
 _WHOLE_DOCUMENT = ("document failed", "no valid record")
 """States that all items of a document share."""
@@ -42,7 +40,7 @@ def score(score: Score, view: View) -> Page:
         lines=list(_outcome(score, word, "; ".join(reasons))),
         about=[
             *([f"{word}."] if score.decision and score.valid else []),
-            *([f"{_entrant(shorten(score.team_name), score._entrant)}."] if score.team_name else []),
+            *([f"{_entrant(shorten(score.team_name), score._display.entrant)}."] if score.team_name else []),
         ],
         facts=facts(score),
         reasons=[*reasons, *score.reasons],
@@ -76,7 +74,7 @@ def _decision_reasons(score: Score) -> list[str]:
     """The gates that a decision failed, and those that could not be checked."""
     if not score.decision:
         return []
-    gates, words = score.brief.gates, {False: "failed", None: "not checked"}
+    gates, words = score._display.gates, {False: "failed", None: "not checked"}
     lacking = {word: [name for name in gates if gates[name] is state] for state, word in words.items()}
     return [f"{word} {', '.join(names)}" for word, names in lacking.items() if names]
 
@@ -89,7 +87,7 @@ def _entrant(name: str, kind: str) -> str:
 def facts(score: Score) -> list[Fact]:
     """The headline, and the processing gate."""
     name, value = _headline(score)
-    found = [Fact(with_direction(name, score._lower_is_better), value)] if value != number(None) else []
+    found = [Fact(with_direction(name, score._display.lower_is_better), value)] if value != number(None) else []
     gate = score.processing
     if gate is not None:
         outcome = "passed" if gate.passed else "not passed"
@@ -101,10 +99,9 @@ def facts(score: Score) -> list[Fact]:
 
 def _headline(score: Score) -> tuple[str, str]:
     """The name and value of the most important figure."""
-    units = {figure.name: figure.unit for figure in score._figures}
-    for name, value in score.brief.headlines.items():
+    for name, value in score._display.headlines.items():
         if value is not None:
-            return plain_name(name), number(value, units.get(name, ""))
+            return plain_name(name), number(value, score._display.units.get(name, ""))
     return plain_name(score.headline[0]), number(None)
 
 
@@ -117,38 +114,20 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
     """What follows the outcome. `problems`: they are not on the page yet."""
     repeated = [_headline(score)] if score.valid else []  # it is in the outcome
     found = [
-        Section(table.title or "Figures", [_explained(table, score)])
+        Section(table.title or "Figures", [table])
         for table in score._tables
         if table.rows and list(table.rows) != repeated
     ]
     if score.breakdown:
         found.append(Section("Breakdown", [_breakdown(score.breakdown, view.show_values)], most=MOST_ROWS))
     if score.problems and problems:
-        listed = FileProblems([(problem.file, problem) for problem in score.problems], score.brief.problems)
-        found.append(Section("Problems", [Problems([listed], () if score.participant else score.brief.violations)]))
+        listed = FileProblems([(problem.file, problem) for problem in score.problems], score._display.problems)
+        found.append(Section("Problems", [Problems([listed], () if score.participant else score._display.violations)]))
     if score.warnings:
         found.append(Section("Warnings", [Bullets([[each] for each in score.warnings], "warning")]))
-    if score.brief.hints and view.show_values and not score.participant:
-        found.append(Section("Hints", [Bullets([[each] for each in score.brief.hints], "hint")]))
+    if score._display.hints and view.show_values and not score.participant:
+        found.append(Section("Hints", [Bullets([[each] for each in score._display.hints], "hint")]))
     return [*found, *inputs("Inputs", score.inputs), *protocol(score.protocol)]
-
-
-def _explained(table: Table, score: Score) -> Table:
-    """A table of figures with what they are: formulas with the parameters of the protocol."""
-    if table.head != ("figure", "value"):
-        return table
-    about = {figure.name: figure.about for figure in score._figures}
-    formulas = [_with_parameters(about.get(row[0], ""), score.protocol) for row in table.rows]
-    return table._replace(about=formulas) if any(formulas) else table
-
-
-def _with_parameters(formula: str, protocol: ProtocolUsed) -> str:
-    """The formula with the values of parameters in place of their names."""
-    numbers = {name: value for name, value in protocol.parameters.items() if isinstance(value, int | float)}
-    if not numbers or not formula:
-        return formula
-    names = "|".join(re.escape(name) for name in sorted(numbers, key=len, reverse=True))
-    return re.sub(rf"(?<![\w.-])(?:{names})(?![\w-])", lambda match: _parameter(numbers[match[0]]), formula)
 
 
 def _breakdown(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
@@ -192,7 +171,7 @@ def inputs(title: str, files: Sequence[InputFile]) -> Iterator[Section]:
 
 
 def _input(file: InputFile) -> Line:
-    how = f" ({file.how})" if file.how else ""
+    how = f" ({file._how})" if file._how else ""
     content: Line = [", content ", Span(file.content_sha256, "digest")] if file.content_sha256 else []
     records = [] if file.records is None else [f", {plural(file.records, 'record')}"]
     return [f"{file.name}: {file.contract}{how}, sha256 ", Span(file.sha256, "digest"), *content, *records]
@@ -201,15 +180,8 @@ def _input(file: InputFile) -> Line:
 def protocol(used: ProtocolUsed) -> Iterator[Section]:
     version = f"{used.id} v{used.version}, fingerprint "
     yield Section("Protocol", [Paragraph([f"protocol {version}", Span(used.fingerprint, "digest")])])
-    values = [(name, _parameter(value)) for name, value in used.parameters.items()]
+    values = [(name, parameter_text(value)) for name, value in used.parameters.items()]
     yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages")
-
-
-def _parameter(value: float | str | None) -> str:
-    """A parameter as a decimal, with all digits."""
-    if value is None or isinstance(value, str):
-        return value or "null"
-    return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
 
 
 def versions(result: Score | Leaderboard | Comparison) -> str:
