@@ -252,6 +252,7 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     The result is truthy if the repaired file is valid; `diff()` shows the changes. With `write`, the file is replaced.
     Raises `CallError` if the file cannot be read or written.
     """
+    from medcontract.atomic_write import write_file
     from medcontract.evaluation.files import split
     from medcontract.fixing.files import fix_file
     from medcontract.reading.folders import leads_out_of
@@ -813,17 +814,3 @@ def list_track_options() -> tuple[tuple[str, Option], ...]:
     from medcontract.scoring import tracks
 
     return tuple((track.id, option) for track, option in tracks.options().values())
-
-
-def refuse_input(path: FileName, inputs: Iterable[str]) -> None:
-    """Raises `CallError` if an output file is an input of the call."""
-    from medcontract import atomic_write
-
-    atomic_write.refuse_input(path, inputs)
-
-
-def write_file(text: str, path: FileName) -> None:
-    """Write a text to a file atomically. Raises `CallError`."""
-    from medcontract import atomic_write
-
-    atomic_write.write_file(text, path)

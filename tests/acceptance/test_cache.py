@@ -22,6 +22,7 @@ import pytest
 from tests.commands import SENT, TRACKS, TRUTH, Call, beside_files, sent_file, truth_file
 
 import medcontract
+from medcontract import atomic_write
 from medcontract import cache as caches
 from medcontract.cache import FILE, ResultCache
 from medcontract.cli import output
@@ -346,7 +347,7 @@ def test_code_in_a_cache_is_not_run(tmp_path: Path, call: Call, scored: Counter)
     truth, teams = make_contest(tmp_path, "lesions")
     arguments = ("leaderboard", truth, *teams, "--cache", "c")
     plain = call(*arguments)
-    for function, given in ((os.system, "touch pwned"), (medcontract.api.write_file, "x"), (open, "pwned")):
+    for function, given in ((os.system, "touch pwned"), (atomic_write.write_file, "x"), (open, "pwned")):
         extra = ("pwned",) if function is not os.system else ()
         data = zlib.compress(pickle.dumps(Evil(function, given, *extra)))
         with sqlite3.connect(Path("c") / FILE) as connection:

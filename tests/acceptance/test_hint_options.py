@@ -109,7 +109,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("schema", "check", "folder"),
     ("explain", "MC999"),
     ("init", "lesion", "demo"),
-    ("init", "lesions", "other"),
+    ("init", "reports", "lesions"),
     ("normalize",),
 )
 """`{bad}` is each bad file, `{truth}` the truth of each track."""

@@ -300,7 +300,7 @@ class Definition(StrictModel):
     """A challenge file, with defaults filled in."""
 
     id: Id
-    title: Annotated[Line, Info(default_factory=lambda found: found.get("id", ""))]
+    given_title: Annotated[Line | None, Info(alias="title")] = None
     version: Annotated[int, Info(ge=1, le=10**9)] = 1
     about: Text | None = None
     key: Key
@@ -310,6 +310,10 @@ class Definition(StrictModel):
     metrics: Annotated[_Metrics, Info(alias="metric", min_length=1, max_length=MOST_METRICS)]
     score: Score
     gate: Gate = Gate()
+
+    @property
+    def title(self) -> str:
+        return self.given_title or self.id
 
     def fields_of(self, records: str) -> dict[str, Field]:
         """Return all fields of the records in a list: `predictions` or `truth`."""

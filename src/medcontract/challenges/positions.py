@@ -17,18 +17,11 @@ _MOST_PARTS = 16
 """The maximum number of parts of a dotted key: tomllib needs quadratic time for long ones."""
 _TOKENS = re.compile(r"""[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*'|\.|[ \t]+|[^A-Za-z0-9_\-"'. \t]+|["']""")
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_BLANKS = re.compile(r"[ \t\r]*")
-_BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_SCALAR = re.compile(r"[^,\]}#\n]*")
-_STRINGS = tuple(
-    (quote, re.compile(pattern, re.DOTALL))
-    for quote, pattern in (
-        ('"""', r'"""(?:[^\\"]|\\.|"(?!""))*+"{3,5}'),
-        ("'''", r"'''(?:[^']|'(?!''))*+'{3,5}"),
-        ('"', r'"(?:[^\\"]|\\.)*+"'),
-        ("'", r"'[^']*'"),
-    )
+_TOKEN = re.compile(
+    r"""[ \t\r]+|\#[^\n]*                                 # between tokens
+    |(?P<string>\"{3}(?:[^\\"]|\\.|"(?!""))*+\"{3,5}|\'{3}(?:[^']|'(?!''))*+\'{3,5}|"(?:[^\\"]|\\.)*+"|'[^']*')
+    |(?P<mark>[\[\]{},=.\n])|(?P<word>[^\s\[\]{},=.\#"']+)""",
+    re.DOTALL | re.VERBOSE,
 )
 
 
@@ -118,44 +111,44 @@ def _syntax_error(error: ValueError, text: str, start: int) -> Finding:
 
 
 def _places(text: str) -> dict[Path, int]:
-    """The place of each key in valid TOML."""
+    """Return the place of each key in valid TOML."""
     scanner = _Scanner(text)
-    with suppress(IndexError, RecursionError):  # the remaining keys have no place
+    with suppress(StopIteration, RecursionError):  # the remaining keys have no place
         scanner.run()
     return scanner.places
 
 
 class _Scanner:
-    """Walks over valid TOML, and notes where the keys are."""
+    """Walks over valid TOML, token by token, and notes where the keys are."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
         self.places: dict[Path, int] = {}
-        self.table: Path = ()
         self.lengths: dict[Path, int] = {}
         """The number of tables in each array of tables."""
+        self._matches = (match for match in _TOKEN.finditer(text) if match.lastgroup)
+        self.text, self.kind, self.at = "", "", 0
+
+    def _next(self) -> None:
+        match = next(self._matches)
+        self.text, self.kind, self.at = match.group(), match.lastgroup or "", match.start()
 
     def run(self) -> None:
-        self._skip(_BLANKS_AND_COMMENTS)
-        while self.at < len(self.text):
-            if self.text[self.at] == "[":
-                self._header()
+        table: Path = ()
+        self._next()
+        while True:
+            if self.text == "\n":
+                self._next()
+            elif self.text == "[":
+                table = self._header()
             else:
-                self._pair(self.table)
-            self._skip(_BLANKS_AND_COMMENTS)
+                self._pair(table)
 
-    def _skip(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.text, self.at)
-        if match is None:
-            raise IndexError
-        self.at = match.end()
-        return match.group()
-
-    def _header(self) -> None:
+    def _header(self) -> Path:
         start = self.at
-        is_array = self.text.startswith("[[", start)
-        self.at += 2 if is_array else 1
+        self._next()
+        is_array = self.text == "["
+        if is_array:
+            self._next()
         *outer, last = self._key()
         path: Path = ()
         for part in outer:
@@ -165,75 +158,46 @@ class _Scanner:
             self.lengths[path] = self.lengths.get(path, 0) + 1
             self.places.setdefault(path, start)
             path = (*path, self.lengths[path] - 1)
-        self.at += 2 if is_array else 1
-        self.table = path
         self.places.setdefault(path, start)
+        while self.text == "]":
+            self._next()
+        return path
 
     def _inside(self, path: Path) -> Path:
-        """The path; in an array of tables, that of its last table."""
+        """Return the path; in an array of tables, that of its last table."""
         return (*path, self.lengths[path] - 1) if path in self.lengths else path
 
     def _key(self) -> list[str]:
         parts = []
         while True:
-            self._skip(_BLANKS)
-            quote = self.text[self.at]
-            parts.append(self._string()[1:-1] if quote in "\"'" else self._skip(_BARE_KEY))
-            self._skip(_BLANKS)
-            if self.text[self.at] != ".":
+            parts.append(self.text[1:-1] if self.kind == "string" else self.text)
+            self._next()
+            if self.text != ".":
                 return parts
-            self.at += 1
+            self._next()
 
-    def _string(self) -> str:
-        for quote, pattern in _STRINGS:
-            if self.text.startswith(quote, self.at):
-                return self._skip(pattern)
-        raise IndexError
-
-    def _pair(self, table: Path) -> None:
+    def _pair(self, path: Path) -> None:
         start = self.at
-        path = table
         for part in self._key():
             path = (*path, part)
             self.places.setdefault(path, start)
-        self.at += 1  # =
-        self._skip(_BLANKS)
+        self._next()  # =
         self._value(path)
 
     def _value(self, path: Path) -> None:
-        first = self.text[self.at]
-        if first in "\"'":
-            self._string()
-        elif first == "[":
-            self._array(path)
-        elif first == "{":
-            self._inline_table(path)
-        else:
-            self._skip(_SCALAR)
-
-    def _array(self, path: Path) -> None:
-        self.at += 1
-        index = 0
-        while True:
-            self._skip(_BLANKS_AND_COMMENTS)
-            if self.text[self.at] == "]":
-                self.at += 1
-                return
-            if self.text[self.at] == ",":
-                self.at += 1
-                continue
-            self.places.setdefault((*path, index), self.at)
-            self._value((*path, index))
-            index += 1
-
-    def _inline_table(self, path: Path) -> None:
-        self.at += 1
-        while True:
-            self._skip(_BLANKS_AND_COMMENTS)
-            if self.text[self.at] == "}":
-                self.at += 1
-                return
-            if self.text[self.at] == ",":
-                self.at += 1
-                continue
-            self._pair(path)
+        if self.text not in ("[", "{"):
+            while self.kind != "mark" or self.text == ".":
+                self._next()
+            return
+        index, is_array = 0, self.text == "["
+        self._next()
+        while self.text not in ("]", "}"):
+            if self.text in (",", "\n"):
+                self._next()
+            elif is_array:
+                self.places.setdefault((*path, index), self.at)
+                self._value((*path, index))
+                index += 1
+            else:
+                self._pair(path)
+        self._next()

@@ -118,7 +118,7 @@ class _Semantics:
 
     def _kept(self, name: str, parts: tuple[_Part, ...]) -> list[tuple[Path, _Part]]:
         """Return the metrics or rules with their paths in the file, where some may be wrong."""
-        given = self.values.get(name, ())
+        given = self.values.get(name, ()) if (name,) not in self.findings.broken else ()
         paths: list[Path] = [(name, at) for at in range(len(given)) if (name, at) not in self.findings.broken]
         return list(zip(paths, parts, strict=True))
 

@@ -122,6 +122,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ('[truth]\nlabel = { one_of = ["ischemic", "hemorrhagic", "none"] }',
      '[truth]\nlabel = { one_of = ["ischemic", "none", "hemorrhagic"] }', "MC222",
      "metric.macro_f1.field: 'label' is one_of (3 values) in the prediction and one_of (3 values) in the truth"),
+    ('id = "stroke"', 'id = "stroke"\nrule = "x"', "MC103", "rule: must be a list, not a string"),
     (*rule('kind = "ordr"'), "MC104", "rule[0].kind: must be one of sum, order"),
     (*rule('field = "label"'), "MC101", "rule[0].kind: missing"),
     (*rule('kind = "distinct"'), "MC101", "rule[0].field: missing"),
@@ -170,6 +171,12 @@ def test_wrong_metrics_of_numbers(kind: str, days: str, code: str, message: str)
     text = changed(text, 'kind = "mae"\n', f"{kind}\n").replace("unprocessed = 100\n", "")
     found = [(each.code, each.message) for each in medcontract.check_challenge(text.encode()).problems]
     assert any(each == code and message in text for each, text in found), found
+
+
+def test_missing_id_without_a_title() -> None:
+    """The title, whose default is the id, is no second problem."""
+    (problem,) = medcontract.check_challenge(changed(SMALL, 'id = "risk"\n', "").encode()).problems
+    assert (problem.code, problem.message) == ("MC101", "id: missing")
 
 
 def test_no_problem() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from medcontract.challenges.examples import example_files
 from medcontract.challenges.loading import load
 from medcontract.challenges.model import Field
+from medcontract.challenges.new.columns import Column
 from medcontract.challenges.new.draft import draft
-from medcontract.challenges.new.infer import Column, Inferred, first_metrics, infer
+from medcontract.challenges.new.infer import Inferred, first_metrics, infer
 from medcontract.challenges.new.read import read_table
 from medcontract.challenges.values import LONGEST_NAME, is_id
 from medcontract.contracts import registry

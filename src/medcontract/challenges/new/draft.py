@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from medcontract.challenges.model import Gate, Item
-from medcontract.challenges.new.infer import Column, Inferred, Metric
+from medcontract.challenges.new.columns import Column
+from medcontract.challenges.new.infer import Inferred, Metric
 from medcontract.problems import plural
 from medcontract.scoring.metrics import KINDS
 
