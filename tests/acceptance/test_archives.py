@@ -302,7 +302,7 @@ def test_headers_of_a_tar_are_not_files(call: Call, tmp_path: Path) -> None:
     assert call("validate", tmp_path / "x.tar").code == 0
     header = tar_entry("x", kind=tarfile.XGLTYPE).tobuf()
     (tmp_path / "y.tar").write_bytes(header * 40_000 + bytes(1024))
-    assert "more than 10,000" in call("validate", tmp_path / "y.tar").out
+    assert "MC037 a file in the archive has more than 8 headers" in call("validate", tmp_path / "y.tar").out
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -1,4 +1,4 @@
-"""The files in an archive: its directory or headers, as `zipfile` and `tarfile` read them, after own checks.
+"""The files in an archive: its directory or headers, as `zipfile` and `tarfile` read them, after checks of our own.
 
 An archive must mean the same to all programs, so what is stated twice must agree, and nothing may be hidden. What the
 libraries would allocate or repeat without limit is checked before they see it.
