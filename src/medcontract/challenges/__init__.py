@@ -1,5 +1,6 @@
 """Challenges: tracks that are defined by a file, `challenge.toml`, instead of Python code.
 
-`toml_file` reads the file and finds the place of each key; `checking` and its neighbors check it and build a
-`definition`; `contracts` and `track` turn that into contracts and a track; `challenge` loads and uses it.
+`positions` reads the file and finds the place of each key; `model` (with `values`) says what it may contain,
+`semantics` how its parts must fit together, and `findings` collects what is wrong; `contracts` and `track` turn it into
+contracts and a track; `loading` combines them.
 """
