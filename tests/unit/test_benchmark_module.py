@@ -139,7 +139,7 @@ def test_as_the_command(score: Call, tmp_path: Path) -> None:
         assert report.to_json() == score(path, *options, "--result-only").out
         keeps(report.to_json(), "benchmark/report")
         page = score(path, *options, "--format", "markdown").out
-        assert [line for line in report.to_markdown().splitlines()[1:] if line not in page.splitlines()] == []
+        assert [line for line in report.to_markdown().splitlines()[3:] if line not in page.splitlines()] == []
     assert "## Weights of combined\\_score" in report.to_markdown()
     assert report.to_dict() == json.loads(report.to_json())
     assert repr(report) == "<BenchmarkReport of 2 tasks>"
@@ -190,4 +190,4 @@ def test_wrong_weights() -> None:
 def test_strange_metadata(strange: Any) -> None:
     """A report of another tool may have anything in its metadata."""
     page = BenchmarkReport({**REPORT, "metadata": {"combined_scores": strange}}).to_markdown()
-    assert page.startswith("# benchmark: m\n\n## Metrics\n")
+    assert page.startswith("# Report: benchmark\n\n**m**.\n\n## Metrics\n")
