@@ -203,7 +203,7 @@ def test_go(call: Call, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("GO\nVALID  extraction")
     assert call("score", *files, "--participant").code == 0
-    assert call("score", *files, "--format", "markdown").out.splitlines()[2].startswith("**GO**. **Valid**")
+    assert call("score", *files, "--format", "markdown").out.splitlines()[2].startswith("**GO**. Valid.")
 
 
 @pytest.mark.parametrize("change", [

@@ -132,7 +132,7 @@ def test_the_format(call: Call, tmp_path: Path) -> None:
     truth = truth_file(tmp_path, "lesions")
     sent_file(tmp_path / "a", "lesions")
     assert call("leaderboard", truth, "a", "--reports", "out", "--out", "ranking.json").code == 0
-    assert (tmp_path / "out" / "a.md").read_text().startswith("# lesions")
+    assert (tmp_path / "out" / "a.md").read_text().startswith("# Score: lesions")
     keeps((tmp_path / "ranking.json").read_text(), "medcontract/leaderboard")
 
 
