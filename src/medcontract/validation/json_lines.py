@@ -31,13 +31,13 @@ class JsonLinesReader(RecordReader):
 
     @classmethod
     def recognize(cls, source: Source) -> Recognition:
-        for number, (raw, offset, *_) in enumerate(islice(jsonl.records(source, lambda raw: None), _MOST_LINES)):
+        for number, record in enumerate(islice(jsonl.records(source, lambda raw: None), _MOST_LINES)):
             try:
-                value = scan(raw).value
+                value = scan(record.raw).value
             except Broken:
                 continue
             if isinstance(value, dict):
-                return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
+                return recognition.of_record(frozenset(value), Ref(record.offset, len(record.raw), number))
         return NotRecognized(
             f"none of the first {_MOST_LINES} lines is a JSON object",
             "write one record per line, or name the file .json",
