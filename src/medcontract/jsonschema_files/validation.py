@@ -72,7 +72,8 @@ def _validate_lines(
     source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None
 ) -> int:
     count = 0
-    for raw, offset, *_ in jsonl.records(source, lambda raw: None):
+    for record in jsonl.records(source, lambda raw: None):
+        raw, offset = record.raw, record.offset
         ref = Ref(offset, len(raw), count)
         if raw:
             _validate_text(raw, ref, schema, collector)

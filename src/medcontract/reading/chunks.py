@@ -252,9 +252,9 @@ def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
         first, second = islice(file.records(), 2)
     except (Broken, TooLarge, ValueError):
         return None
-    end, start = first[1] + len(first[0]), second[1]
-    key = second[0].find(b'"', second[0].find(b'"') + 1) + 1
-    return data.between(end - 1, start + key) if second[0].startswith(b"{") and key > 0 else None
+    end, start, raw = first.offset + len(first.raw), second.offset, second.raw
+    key = raw.find(b'"', raw.find(b'"') + 1) + 1
+    return data.between(end - 1, start + key) if raw.startswith(b"{") and key > 0 else None
 
 
 def _between_row_groups(source: Source, count: int) -> list[Span]:

@@ -7,12 +7,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from medcontract.contracts import recognition
-from medcontract.contracts.fast_decoder import RowDecoders
+from medcontract.contracts.fast_decoder import RowDecoders, quick_parse
 from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.json_stream import check_syntax
+from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.located_records import Located, LocatedRecord
 from medcontract.reading.source import Source
 from medcontract.validation.reader import Recognition, RecordReader, broken_finding
@@ -31,13 +32,13 @@ class JsonLinesReader(RecordReader):
 
     @classmethod
     def recognize(cls, source: Source) -> Recognition:
-        for number, (raw, offset, *_) in enumerate(islice(jsonl.records(source, lambda raw: None), _MOST_LINES)):
+        for number, record in enumerate(islice(jsonl.records(source, lambda raw: None), _MOST_LINES)):
             try:
-                value = scan(raw).value
+                value = scan(record.raw).value
             except Broken:
                 continue
             if isinstance(value, dict):
-                return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
+                return recognition.of_record(frozenset(value), Ref(record.offset, len(record.raw), number))
         return NotRecognized(
             f"none of the first {_MOST_LINES} lines is a JSON object",
             "write one record per line, or name the file .json",
@@ -62,6 +63,10 @@ class JsonLinesReader(RecordReader):
             yield empty_file(source.start)
 
     def begin(self) -> bool:
+        head = self.source.head[self.source.start :].lstrip()
+        line = head.splitlines()[0] if head else b""
+        if head[len(line) :].strip() and isinstance(quick_parse(line, MAX_DEPTH), dict):
+            return True  # almost every file: an object, and more lines
         first = next(jsonl.records(self.source, self.contract.decode_record), None)
         if first is None or first.value is not None or self._is_valid(first):
             return True

@@ -54,7 +54,7 @@ class JsonReader(RecordReader):
     def between(self, start: int, end: int, decode: RowDecoders) -> Iterator[LocatedRecord]:
         text = b'{"":[' + self.source.read(start, end - start).rstrip(b" \t\r\n,") + b"]}"
         part = JsonFile(Source(text, limits=self.source.limits), "", decode.one)
-        return (record._replace(offset=start + record.offset - 5) for record in part.records())
+        return (LocatedRecord(each.raw, start + each.offset - 5, each.value) for each in part.records())
 
     def prefix(self, index: int) -> Path:
         return (self.contract.list_key or "", index)

@@ -291,10 +291,10 @@ def test_json_collection_in_blocks(
     with blocks_of(block):
         file = JsonFile(source_of(text.data), "items", decode_object)
         cuts = list(file.records())
-    assert [json.loads(raw) for raw, *_ in cuts] == records
-    assert [offset for _, offset, *_ in cuts] == [text.at["items", number][0] for number in range(len(records))]
-    assert all(text.data[offset:].startswith(raw) for raw, offset, *_ in cuts)
-    assert all(cut[2] is None or cut[2] == record for cut, record in zip(cuts, records, strict=True))
+    assert [json.loads(cut.raw) for cut in cuts] == records
+    assert [cut.offset for cut in cuts] == [text.at["items", number][0] for number in range(len(records))]
+    assert all(text.data[cut.offset :].startswith(cut.raw) for cut in cuts)
+    assert all(cut.value is None or cut.value == record for cut, record in zip(cuts, records, strict=True))
     assert {member.key: json.loads(member.raw) for member in file.header} == {**header, "items": []}
     assert {m.key: (m.offset, m.key_offset) for m in file.header} == {key: text.at[key,] for key in whole}
 
@@ -315,7 +315,7 @@ def test_lines_in_blocks(records: list[Any], data: st.DataObject, block: int, ma
     if data.draw(st.booleans()):
         text = text.rstrip(b"\r\n")
     with blocks_of(block):
-        found = [(raw, at) for raw, at, *_ in jsonl.records(source_of(text, "x.jsonl"), lambda raw: None)]
+        found = [(each.raw, each.offset) for each in jsonl.records(source_of(text, "x.jsonl"), lambda raw: None)]
     assert found == expected
 
 
@@ -336,7 +336,7 @@ def test_long_lines_in_blocks(lines: list[tuple[int, bytes, bytes]], block: int,
             expected.append((line, len(text)))
         text += line + end
     with blocks_of(block, limit):
-        found = [(raw, at) for raw, at, *_ in jsonl.records(source_of(text, "x.jsonl"), lambda raw: None)]
+        found = [(each.raw, each.offset) for each in jsonl.records(source_of(text, "x.jsonl"), lambda raw: None)]
     assert found == expected
 
 

@@ -114,7 +114,8 @@ def _csv_records(source: Source, collector: ProblemCollector) -> Iterator[Record
 
 def _json_records(source: Source) -> Iterator[Record]:
     file = JsonFile(source, LIST_KEY, _object)
-    for number, (raw, offset, value, *_) in enumerate(file.records()):
+    for number, record in enumerate(file.records()):
+        raw, offset, value = record.raw, record.offset, record.value
         yield _record(raw, offset, value, Ref(offset, len(raw), number, (LIST_KEY, number)))
     if file.outer is not None:
         what = "a list" if file.outer.raw == b"[]" else "this"
@@ -126,7 +127,8 @@ def _json_records(source: Source) -> Iterator[Record]:
 
 
 def _jsonl_records(source: Source) -> Iterator[Record]:
-    for number, (raw, offset, value, *_) in enumerate(jsonl.records(source, _object)):
+    for number, record in enumerate(jsonl.records(source, _object)):
+        raw, offset, value = record.raw, record.offset, record.value
         ref = Ref(offset, len(raw), number)
         if not raw:
             raise _Stop(too_large(source.limits.record, None, ref))
