@@ -27,8 +27,8 @@ LOOK_ALIKES = Path(__file__).parent / "data" / "look_alikes.json"
 
 InCommon = Callable[[int, int], int]
 """How much the items at a position of the labels and at one of the predictions have in common."""
-MOST_STEPS = 250_000
-"""The maximum of rows² · columns of an assignment: about 60 items of one name in one document."""
+MOST_STEPS = 125_000
+"""The maximum of labels² · predictions (or labels³), summed over the repeated names of a document: 50 items of one."""
 _MOST_HINTS = 100_000
 """The maximum number of comparisons for one document."""
 _LONGEST_HINT = 200
@@ -66,6 +66,8 @@ def pair_rest(
     """Pairs the names that are still unpaired like `pair_exact`; `labels` and `predictions` are tight forms."""
     pairs = list(paired)
     wanted, offered = _unpaired(labels, predictions, paired)
+    if in_common is not None and too_many_of_one_name(labels, predictions):
+        in_common = None
     for name in wanted.keys() & offered.keys():
         for place, other in _of_one_name(list(wanted[name]), list(offered[name]), in_common):
             pairs[place] = other
@@ -73,23 +75,19 @@ def pair_rest(
 
 
 def _of_one_name(places: list[int], others: list[int], in_common: InCommon | None) -> Iterable[tuple[int, int | None]]:
-    if in_common is None or len(places) == len(others) == 1 or _too_many(len(places), len(others)):
+    if in_common is None or len(places) == len(others) == 1:
         return zip(places, others, strict=False)
     best = best_pairs([[in_common(place, other) for other in others] for place in places])
     return zip(places, [None if column is None else others[column] for column in best], strict=True)
 
 
-def _too_many(labels: int, predictions: int) -> bool:
-    return labels * labels * max(labels, predictions) > MOST_STEPS
-
-
 def too_many_of_one_name(labels: Sequence[str], predictions: Sequence[str]) -> bool:
-    """Whether a name occurs so often that its items are paired in order of appearance, whatever they have in common."""
-    if not _too_many(len(labels), len(predictions)):
+    """Whether names are repeated so often that items are paired in order of appearance, whatever is in them."""
+    if len(labels) ** 2 * max(len(labels), len(predictions)) <= MOST_STEPS:
         return False
     others = Counter(predictions)
-    counts = Counter(filter(None, labels)).items()
-    return any(others[name] and times + others[name] > 2 and _too_many(times, others[name]) for name, times in counts)
+    both = [(times, others[name]) for name, times in Counter(labels).items() if name and others[name]]
+    return sum(ours**2 * max(ours, theirs) for ours, theirs in both if ours + theirs > 2) > MOST_STEPS
 
 
 def pair_fuzzy(

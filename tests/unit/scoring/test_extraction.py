@@ -173,8 +173,8 @@ def test_a_hostile_document(tmp_path: Path) -> None:
     assert time.process_time() - start < 20
     assert document(found)["correct_fields"] == 3000 * 3
     assert "1 document has too many items of one name: they were paired in order of appearance there" in found.warnings
-    few = score(tmp_path, rx=[rx("D", *many[:60])], rx_read=[read_rx("D", *reversed(many[:60]))])
-    assert document(few)["correct_fields"] == 60 * 4
+    few = score(tmp_path, rx=[rx("D", *many[:50])], rx_read=[read_rx("D", *reversed(many[:50]))])
+    assert document(few)["correct_fields"] == 50 * 4
 
 
 @pytest.mark.parametrize("nothing", [{}, {"dosis": None, "frecuencia": None, "duracion": None, "instrucciones": None}])
