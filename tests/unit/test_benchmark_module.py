@@ -144,7 +144,7 @@ def test_as_the_command(score: Call, tmp_path: Path) -> None:
     page = report.to_markdown()
     assert re.findall("^## (.*)$", page, re.MULTILINE)[:2] == ["Overall", "Metrics"]
     rows = re.findall(r"^\| (.*) \|$", page, re.MULTILINE)
-    assert rows[1:4] == [r"combined\_score | 0.8125", "weight of safety | 1", "weight of mine | 3"]
+    assert rows[1:4] == [r"combined\_score | 0.7812", "weight of safety | 1", "weight of mine | 3"]
     headings = re.findall("<h2[^>]*>(.*?)</h2>", report.to_html())
     assert headings[:2] == ["Overall", "Metrics"]
     assert report.to_dict() == json.loads(report.to_json())
