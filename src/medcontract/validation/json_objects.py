@@ -11,8 +11,9 @@ from medcontract.contracts import recognition
 from medcontract.contracts.fast_decoder import RowDecoders
 from medcontract.contracts.rules import check_list
 from medcontract.problems import Finding, Path, Ref, empty_file
+from medcontract.reading.json_outline import outline
 from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
-from medcontract.reading.json_stream import JsonFile, Member, is_json, outline
+from medcontract.reading.json_stream import JsonFile, Member, is_json
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.located_records import LocatedRecord, TooLarge, too_large
 from medcontract.reading.source import Source
