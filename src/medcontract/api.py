@@ -35,15 +35,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract import addresses, arguments, calls
+from medcontract import addresses, arguments, calls, checks
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
-from medcontract.errors import CallError, option, report_plugin_errors, words
-from medcontract.extras import DataFrame, DataFrameSchema, is_frame
+from medcontract.errors import CallError, report_plugin_errors
+from medcontract.extras import DataFrame, DataFrameSchema
 from medcontract.options import CallOptions
 
 if TYPE_CHECKING:
-    from medcontract.cache import ResultCache
-    from medcontract.reading.source import Source
     from medcontract.results.schemas import ContractSchema
     from medcontract.scoring.track import Option
     from medcontract.signatures import (
@@ -73,7 +71,7 @@ if TYPE_CHECKING:
     )
 
 MAX_PROBLEMS = 10_000
-MAX_SCORE_PROBLEMS = arguments.MAX_SCORE_PROBLEMS
+MAX_SCORE_PROBLEMS = CallOptions.max_problems
 TEMPLATE_FORMATS = ("json", "jsonl", "csv")
 
 
@@ -108,32 +106,7 @@ def validate(
     Problems are returned, not raised. An unknown `contract` raises `UnknownContract`. An invalid `schema`, and images
     that no file refers to or that cannot be checked, raise `CallError`.
     """
-    from medcontract.contracts import registry
-    from medcontract.results.validation import Validation
-    from medcontract.validation.dispatch import unchanged
-    from medcontract.validation.problem_collector import ProblemCollector
-
-    arguments.require_at_least(0, max_problems=max_problems)
-    arguments.require_at_least(1, jobs=jobs)
-    if contract is not None:
-        arguments.require_strings([contract])
-        registry.find(contract)
-        if schema is not None:
-            raise CallError("both a schema and a contract are given", "pass only one of them")
-    referenced = arguments.referenced_files(images, jobs)
-    if schema is not None and is_frame(file):
-        raise CallError("a DataFrame is checked against a contract, not a schema", "pass contract=…")
-    with arguments.engine(engine, scheduler, client, jobs) as chosen:
-        validator = arguments.validator_for(schema, referenced, allow_refs, jobs, chosen)
-        report = unchanged(
-            validator, arguments.input_source(file, contract, name), contract, ProblemCollector(max_problems), None
-        )
-    report = arguments.require_image_references(Validation.of((report,)), referenced).files[0]
-    if strict:
-        from medcontract.results.strict import strict_file
-
-        return strict_file(report)
-    return report
+    return checks.validate(file, name, schema, allow_refs, images, CallOptions.of(locals()))
 
 
 def validate_files(
@@ -164,67 +137,7 @@ def validate_files(
     `skipped` of the result lists files in folders that were not read, because they are not data files. `cache` is a
     folder that reports are kept in: a file that was already checked with the same settings is not checked again.
     """
-    from medcontract.contracts.recognition import is_truth_or_submission, other_role
-    from medcontract.evaluation.files import given_files
-    from medcontract.results.validation import SkippedFile, Validation
-    from medcontract.validation.dispatch import guarded
-    from medcontract.validation.problem_collector import ProblemCollector
-
-    arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
-    arguments.require_at_least(1, jobs=jobs)
-    arguments.require_contract(contract)
-    excluded = arguments.exclusion(exclude)
-    limits = arguments.limits(max_record, max_unpacked)
-    given = given_files(arguments.paths(files), contract, schema, limits=limits, exclude=excluded)
-    if not given.files:
-        raise CallError("there are no files to check", "pass the paths of files or folders")
-    arguments.notify_unused(excluded, notice)
-    referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
-    if cache is not None and (schema is not None or images is not None):
-        raise CallError(
-            words(option("--cache"), " cannot be used with ", option("--schema"), " or ", option("--images")),
-            "pass only one of them",
-        )
-    checking = arguments.FileProgress(progress, [path for path, _ in given.files])
-    settings = (max_problems, max_alike, excerpts)
-
-    def check(path: str | Source, contract_id: str | None, results: ResultCache | None) -> FileReport:
-        advance = checking.start(path)
-
-        def checked() -> FileReport:
-            source = arguments.source(path, limits)
-            return guarded(validator, source, contract_id, ProblemCollector(*settings), advance)
-
-        if results is None:
-            return checked()
-        from medcontract.evaluation.cached import cached_report
-
-        return cached_report(results, path, contract_id, limits, settings, checked)
-
-    with (
-        arguments.engine(engine, scheduler, client, jobs) as chosen,
-        arguments.result_cache(cache, arguments.paths(files), notice) as results,
-    ):
-        validator = arguments.validator_for(schema, referenced, allow_refs, jobs, chosen)
-        reports = [check(path, contract_id, results) for path, contract_id in given.files]
-        decided = other_role({report.contract for report in reports if report.contract})
-        if decided is not None:
-            reports = [
-                check(path, decided, results) if is_truth_or_submission(report._candidates) else report
-                for (path, _), report in zip(given.files, reports, strict=True)
-            ]
-    folder = None if images is None else os.path.join(os.path.realpath(images), "")
-    skipped = tuple(
-        SkippedFile(path=file.path, reason=file.reason)
-        for file in given.skipped
-        if folder is None or not os.path.realpath(file.path).startswith(folder)
-    )
-    report = arguments.require_image_references(Validation.of(tuple(reports), skipped), referenced)
-    if strict:
-        from medcontract.results.strict import strict_validation
-
-        return strict_validation(report)
-    return report
+    return checks.validate_files(arguments.paths(files), schema, allow_refs, images, CallOptions.of(locals()))
 
 
 @report_plugin_errors()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from medcontract import arguments
 from medcontract.addresses import require_local
 from medcontract.arguments import FileName, FileNames
+from medcontract.checks import referenced_files
 from medcontract.errors import CallError, InvalidData, command, option, words
 from medcontract.extras import DataFrame
 from medcontract.options import PROTOCOL, CallOptions, path_of_contract
@@ -42,7 +43,7 @@ def preflight(files: Sequence[FileName | DataFrame], images: FileName | None, op
 
     given = options.files(files)
     settings = options.settings._replace(jobs=1, progress=options.stage("checking"))
-    referenced = arguments.referenced_files(images, options.jobs, options.stage("checking images"))
+    referenced = referenced_files(images, options)
     checklist = run_checks(given, settings, referenced)
     return strict_preflight(checklist) if options.strict else checklist
 
@@ -80,7 +81,10 @@ def leaderboard(
 
         names = [submission.plain_name for submission in found.submissions]
         folder = ReportFolder(os.fspath(reports), names, extension, [os.fspath(each) for each in inputs], paths)
-    with options.running("scoring", settings) as running, options.kept_results([*inputs, *paths]) as results:
+    with (
+        options.running("scoring", settings) as running,
+        options.kept_results([*inputs, *paths], beside=True) as results,
+    ):
         feedback = None if folder is None else lambda number, score: folder.write(number, render(score))
         board = rank(given.files, found, running, feedback, results)
     return replace(board, _strict=options.strict)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from medcontract import arguments
 from medcontract.arguments import FileName, Notice, Number, Progress
-from medcontract.errors import CallError, parameter, words
-from medcontract.extras import DataFrame, is_frame
+from medcontract.errors import CallError, option, parameter, words
+from medcontract.extras import DataFrame, is_frame, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from medcontract.cache import ResultCache
     from medcontract.evaluation.files import GivenFiles
     from medcontract.evaluation.settings import Settings
+    from medcontract.parallel.pool import Pool
     from medcontract.reading.folders import Exclude
     from medcontract.reading.limits import Limits
     from medcontract.results.reference import Protocol
@@ -74,26 +75,44 @@ class CallOptions:
     def __post_init__(self) -> None:
         arguments.require_at_least(0, max_problems=self.max_problems, max_alike=self.max_alike)
         arguments.require_at_least(1, jobs=self.jobs, max_record=self.max_record, max_unpacked=self.max_unpacked)
-        arguments.require_contract(self.contract)
+        arguments.require_strings([] if self.contract is None else [self.contract])
         arguments.load_plugins(self.plugins)
 
     @cached_property
     def limits(self) -> Limits:
-        return arguments.limits(self.max_record, self.max_unpacked)
+        from medcontract.reading.limits import Limits
+
+        default = Limits()
+        return Limits(self.max_record or default.record, self.max_unpacked or default.unpacked)
 
     @cached_property
     def excluded(self) -> Exclude | None:
-        return arguments.exclusion(self.exclude)
+        """The patterns of files to skip in folders, or None if there are none."""
+        patterns = (self.exclude,) if isinstance(self.exclude, str) else tuple(self.exclude)
+        arguments.require_strings(patterns)
+        if not all(pattern.strip("/") for pattern in patterns):
+            raise CallError("an exclude pattern is empty")
+        if not patterns:
+            return None
+        import re
 
-    def files(self, given: Iterable[FileName | DataFrame], *others: object) -> GivenFiles:
-        """Find the files and DataFrames of the call. `others`: other files that it reads."""
+        from medcontract.reading.folders import Exclude
+
+        try:
+            return Exclude(patterns)
+        except re.error as error:
+            raise CallError(f"an exclude pattern is not valid: {error}") from None
+
+    def files(self, given: Iterable[FileName | DataFrame], schema: FileName | None = None) -> GivenFiles:
+        """Find the files and DataFrames of the call, and report patterns that match none: they may be misspelled."""
         from medcontract.evaluation.files import given_files, given_frames
 
         given = list(given)
-        read = [*self._track_files, self.protocol, *others]
+        read = [*self._track_files, self.protocol]
         paths = arguments.paths(file for file in given if not is_frame(file))
-        found = given_files(paths, self.contract, others=read, limits=self.limits, exclude=self.excluded)
-        arguments.notify_unused(self.excluded, self.notice)
+        found = given_files(paths, self.contract, schema, read, self.limits, self.excluded)
+        for pattern in self.excluded.unused if self.excluded and self.notice else ():
+            self.notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
         frames = [cast("DataFrame", file) for file in given if is_frame(file)]
         if not frames and not self._frames:
             return found
@@ -172,24 +191,24 @@ class CallOptions:
 
                 known = sorted({*self._known, *self.accepted})
                 raise CallError(f"unknown option '{name}'", did_you_mean(name, known))
-        for name, option in self._known.items():
+        for name, each in self._known.items():
             value = self.track_options.get(name)
-            if value is None or (option.sets and not value):
+            if value is None or (each.sets and not value):
                 continue
-            if not option.parameter:
-                found[name] = self._value_of(option, value)
+            if not each.parameter:
+                found[name] = self._value_of(each, value)
             elif name in changed:
-                raise CallError(words(f"'{name}' is given twice, as ", parameter(name), " and as ", option.wording))
+                raise CallError(words(f"'{name}' is given twice, as ", parameter(name), " and as ", each.wording))
             else:
                 changed[name] = value
         return found, arguments.changes(changed)
 
     def require_protocol_options(self) -> None:
         """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
-        for name, option in self._known.items():
-            if self.track_options.get(name) is not None and not option.in_protocol:
+        for name, each in self._known.items():
+            if self.track_options.get(name) is not None and not each.in_protocol:
                 raise CallError(
-                    words(option.wording, " is not part of a protocol"),
+                    words(each.wording, " is not part of a protocol"),
                     "pass it to the commands that score, together with the frozen protocol",
                 )
 
@@ -212,18 +231,56 @@ class CallOptions:
 
     def stage(self, name: str) -> Callable[[int, int], None] | None:
         """The function that gets the progress of a step."""
-        return arguments.stage(self.progress, name)
+        return None if self.progress is None else partial(self.progress, name)
 
     @contextmanager
     def running(self, stage: str, settings: Settings | None = None) -> Iterator[Settings]:
         """Settings with the engine and the progress of a step."""
-        settings = (settings or self.settings)._replace(progress=self.stage(stage))
-        with arguments.engine(self.engine, self.scheduler, self.client, self.jobs) as pool:
-            yield settings._replace(pool=pool)
+        with self.pool() as pool:
+            yield (settings or self.settings)._replace(progress=self.stage(stage), pool=pool)
 
-    def kept_results(self, inputs: Iterable[FileName]) -> AbstractContextManager[ResultCache | None]:
-        """Open the cache, which must not be in the folder of an input."""
-        return arguments.result_cache(self.cache, inputs, self.notice, beside=True)
+    @contextmanager
+    def pool(self) -> Iterator[Pool | None]:
+        """What reads large files, if the caller chose it. Raises `CallError`."""
+        if self.engine not in (None, "dask"):
+            raise CallError(f"unknown engine '{self.engine}'", "use dask")
+        if self.scheduler is not None and self.client is not None:
+            raise CallError("both a scheduler and a client are given", "pass only one of them")
+        if self.scheduler is not None and self.engine is None:
+            raise CallError(words(option("--scheduler"), " requires ", option("--engine", "dask")))
+        if self.engine is None and self.client is None:
+            yield None
+            return
+        require("distributed", "dask")
+        if self.scheduler is None and self.client is None:
+            require("cryptography", "dask")  # for the certificate of a local cluster
+        from medcontract.parallel.dask_pool import DaskPool, check_client, connected
+
+        if self.client is not None:
+            check_client(self.client)
+        connection = connected(self.scheduler, self.jobs) if self.client is None else nullcontext(self.client)
+        with connection as its_client, DaskPool(its_client) as found:
+            yield found
+
+    @contextmanager
+    def kept_results(self, inputs: Iterable[FileName], beside: bool = False) -> Iterator[ResultCache | None]:
+        """Open the cache. Raises `CallError` if it would become an input of this call or of the next one.
+
+        `beside`: whether it must not be in the same folder as an input.
+        """
+        if self.cache is None:
+            yield None
+            return
+        from medcontract.atomic_write import refuse_input_folder
+        from medcontract.cache import ResultCache
+        from medcontract.evaluation.files import split
+
+        if not isinstance(self.cache, str | os.PathLike):
+            raise CallError(f"'cache' must be a path, not {type(self.cache).__name__}")
+        paths = [split(name)[0] for name in inputs]
+        refuse_input_folder(self.cache, paths, "--cache", beside=paths if beside else ())
+        with ResultCache(self.cache, self.notice) as cache:
+            yield cache
 
 
 def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:

@@ -59,16 +59,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "evaluation", "images", "parallel", "problems", "reading", "results", "scoring", "validation"},
     "fixing": {"addresses", "containers", "contracts", "errors", "fixing", "problems", "reading", "results",
         "types", "validation"},
-    "arguments": {"addresses", "atomic_write", "cache", "contracts", "errors", "evaluation", "extras",
-        "jsonschema_files", "parallel", "reading", "results", "schemas", "scoring", "validation"},
-    "options": {"arguments", "contracts", "errors", "evaluation", "extras", "results", "scoring", "validation"},
+    "arguments": {"addresses", "errors", "evaluation", "extras", "reading", "schemas", "scoring", "validation"},
+    "options": {"arguments", "atomic_write", "cache", "contracts", "errors", "evaluation", "extras", "parallel",
+        "reading", "results", "scoring", "validation"},
+    "checks": {"addresses", "arguments", "contracts", "errors", "evaluation", "extras", "jsonschema_files", "options",
+        "parallel", "reading", "results", "validation"},
     "platforms": {"_version", "atomic_write", "challenges", "contracts", "errors", "evaluation", "options", "parallel",
         "platforms", "rendering", "results"},
-    "calls": {"addresses", "api", "arguments", "atomic_write", "contracts", "errors", "evaluation", "extras", "options",
-        "platforms", "report_files", "results", "scoring", "validation"},
-    "api": {"addresses", "arguments", "atomic_write", "cache", "calls", "catalog", "challenges", "contracts", "errors",
-        "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "options", "platforms",
-        "plugins", "problems", "reading", "results", "schemas", "scoring", "signatures", "validation"},
+    "calls": {"addresses", "api", "arguments", "atomic_write", "checks", "contracts", "errors", "evaluation", "extras",
+        "options", "platforms", "report_files", "results", "scoring", "validation"},
+    "api": {"addresses", "arguments", "atomic_write", "cache", "calls", "catalog", "challenges", "checks", "contracts",
+        "errors", "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "options",
+        "platforms", "plugins", "problems", "reading", "results", "schemas", "scoring", "signatures", "validation"},
     "signatures": {"contracts", "errors", "platforms", "results"},
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "challenge": {"api", "arguments", "challenges", "contracts", "extras", "signatures"},
@@ -81,7 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
 MAY_NAME: dict[str, set[str]] = {
-    "errors": {"results"}, "rendering": {"scoring"}, "cli": {"results"}, "options": {"cache", "reading"},
+    "errors": {"results"}, "rendering": {"scoring"}, "cli": {"results"}, "checks": {"cache"},
     "calls": {"reading", "signatures"},
 }  # fmt: skip
 """For annotations only (`if TYPE_CHECKING`)."""
