@@ -223,9 +223,10 @@ def test_binary_files_are_named(magic: bytes, word: str) -> None:
 
 
 def _png(width: int, height: int, colour: int) -> bytes:
-    """The beginning of a PNG: it announces a size and a kind of colour, and ends."""
+    """The beginning of a PNG: it announces a size and a kind of colour, and ends where the pixels start."""
     announced = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + announced + struct.pack(">I", zlib.crc32(announced))
+    header = struct.pack(">I", 13) + announced + struct.pack(">I", zlib.crc32(announced))
+    return b"\x89PNG\r\n\x1a\n" + header + struct.pack(">I", 100) + b"IDAT"
 
 
 IMAGES: dict[str, bytes | None] = {
