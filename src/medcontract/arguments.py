@@ -108,8 +108,8 @@ def _exact(name: str, value: Any) -> str:
 
 def load_plugins(names: str | Iterable[str]) -> None:
     """Load plugins, given as a name or several."""
-    from medcontract.scoring import tracks
-
     for name in (names,) if isinstance(names, str) else names:
+        from medcontract.scoring import tracks
+
         require_local(name, LOAD_PLUGIN, "download the plugin first, and read it")
         tracks.load_plugin(name)

@@ -31,7 +31,6 @@ def validate(
     options: CallOptions,
 ) -> FileReport:
     from medcontract.contracts import registry
-    from medcontract.results.strict import strict_file
     from medcontract.results.validation import Validation
     from medcontract.validation.dispatch import unchanged
     from medcontract.validation.problem_collector import ProblemCollector
@@ -49,7 +48,11 @@ def validate(
         source = arguments.input_source(file, contract, name)
         report = unchanged(check, source, contract, ProblemCollector(options.max_problems), None)
     report = _require_image_references(Validation.of((report,)), referenced).files[0]
-    return strict_file(report) if options.strict else report
+    if options.strict:
+        from medcontract.results.strict import strict_file
+
+        return strict_file(report)
+    return report
 
 
 def validate_files(
@@ -60,7 +63,6 @@ def validate_files(
     options: CallOptions,
 ) -> Validation:
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
-    from medcontract.results.strict import strict_validation
     from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.dispatch import guarded
     from medcontract.validation.problem_collector import ProblemCollector
@@ -106,7 +108,11 @@ def validate_files(
         if folder is None or not os.path.realpath(file.path).startswith(folder)
     )
     report = _require_image_references(Validation.of(tuple(reports), skipped), referenced)
-    return strict_validation(report) if options.strict else report
+    if options.strict:
+        from medcontract.results.strict import strict_validation
+
+        return strict_validation(report)
+    return report
 
 
 def _require_image_references(report: Validation, referenced: ReferencedFiles | None) -> Validation:

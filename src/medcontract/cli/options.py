@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from medcontract import api, atomic_write, rendering
+from medcontract import api, rendering
 from medcontract.cli import output
 from medcontract.cli.suggesting import before_dashes
 from medcontract.rendering.view import clean
@@ -67,7 +67,9 @@ def refuse_inputs(command: F) -> F:
     def checked(*arguments: Any, **values: Any) -> Any:
         target = click.get_current_context().params["out"]
         if target is not None:
-            atomic_write.refuse_input(target, _given_paths())
+            from medcontract.atomic_write import refuse_input  # slow to import
+
+            refuse_input(target, _given_paths())
         return command(*arguments, **values)
 
     return cast(F, checked)

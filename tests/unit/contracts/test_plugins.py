@@ -742,8 +742,11 @@ def test_init_of_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert {path.name for path in Path("demo").iterdir()} == {"truth.json", "alarms.csv"}
     assert capsys.readouterr().err == f"Next: medcontract validate --plugin {plugin} demo\n"
     assert main(["validate", "--plugin", plugin, "demo"]) == 0
+    assert main(["init", "--plugin", plugin, "sepsis", "demo"]) == 0  # they are what would be written
+    Path("demo/truth.json").write_text("{}")
     assert main(["init", "--plugin", plugin, "sepsis", "demo"]) == 2
     assert main(["init", "--plugin", plugin, "sepsis", "demo", "--force"]) == 0
+    assert main(["validate", "--plugin", plugin, "demo"]) == 0
 
 
 def test_init_without_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from medcontract.problems import plural
 from medcontract.rendering.page import (
@@ -21,12 +22,13 @@ from medcontract.rendering.page import (
     Section,
     Span,
 )
-from medcontract.rendering.pages import score as of_score
 from medcontract.rendering.view import View
-from medcontract.results.fix import Fix
-from medcontract.results.preflight import Check, Preflight
 from medcontract.results.tables import Table, long_table
 from medcontract.results.validation import FileReport, SkippedFile, Validation
+
+if TYPE_CHECKING:
+    from medcontract.results.fix import Fix
+    from medcontract.results.preflight import Check, Preflight
 
 _MOST_SKIPPED = 5
 """The number of files that a terminal shows for each reason."""
@@ -152,6 +154,8 @@ _OUTCOMES: dict[str, tuple[str, Role, str]] = {
 
 def preflight(checklist: Preflight, view: View) -> Page:
     """The checks by their outcome, then the score if there is one."""
+    from medcontract.rendering.pages import score as of_score  # slow to import
+
     by_outcome: dict[str, list[Check]] = {outcome: [] for outcome in _OUTCOMES}
     for check in checklist.checks:
         by_outcome["warned" if check.status == "passed" and check.warnings else check.status].append(check)
