@@ -280,11 +280,11 @@ def test_a_version_that_is_not_known(call: Call, tmp_path: Path) -> None:
     before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
 
     def newer(data: Any) -> None:
-        data["protocol"] |= {"version": 2, "fingerprint": fingerprint("lesions", 2, data["protocol"]["parameters"])}
+        data["protocol"] |= {"version": 9, "fingerprint": fingerprint("lesions", 9, data["protocol"]["parameters"])}
 
     ran = call("compare", before, _changed(before, "b.json", newer))
     assert ran.code == 2
-    assert "version 2: unknown to this version of medcontract" in ran.err
+    assert "version 9: unknown to this version of medcontract" in ran.err
 
 
 ANSWERS: tuple[dict[str, Any], ...] = (

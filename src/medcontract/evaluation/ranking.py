@@ -97,23 +97,22 @@ def _all_scores(
 def feedback_on(scored: Scored, contest: Contest, scorer: Scorer) -> Score:
     """Return the result of a submission. It agrees with its entry in the ranking."""
     try:
-        return score_result(replace(scored, verdict=_final_verdict(scored, contest, scorer), protocol=scorer.protocol))
+        return score_result(replace(scored, verdict=_final_verdict(scored, scorer), protocol=scorer.protocol))
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # as in the ranking
         return score_result(replace(contest.refused(unexpected(error)), protocol=scorer.protocol))
 
 
-def _final_verdict(scored: Scored, contest: Contest, scorer: Scorer) -> Verdict:
+def _final_verdict(scored: Scored, scorer: Scorer) -> Verdict:
     """Return the verdict under the protocol that results from all valid submissions, if it depends on them.
 
     Warnings about the figures are those of the final ones.
     """
     if scored.tally is None or scored.verdict.result is None or scored.protocol == scorer.protocol:
         return scored.verdict
-    track = tracks.track(scored.track)
-    first, again = verdict_of(track, contest.scorer, scored.tally), verdict_of(track, scorer, scored.tally)
-    others = tuple(warning for warning in scored.verdict.warnings if warning not in first.warnings)
+    again = verdict_of(tracks.track(scored.track), scorer, scored.tally)
+    others = tuple(each for each in scored.verdict.warnings if each not in scored.verdict.about_figures)
     return replace(again, warnings=again.warnings + others, reasons=scored.verdict.reasons)
 
 
@@ -138,7 +137,7 @@ class _Candidate(Struct, kw_only=True):
 def _candidate(name: str, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
     track = contest.track
     try:
-        verdict = _final_verdict(scored, contest, scorer)
+        verdict = _final_verdict(scored, scorer)
         result: dict[str, Any] = verdict.result or {}
         if verdict is not scored.verdict:
             result = for_participants(track, result, rounded_or_none(verdict.headline))

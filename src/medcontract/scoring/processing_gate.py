@@ -77,6 +77,8 @@ class Verdict(Struct, kw_only=True):
     """The gates that the decision is based on, and whether each is passed."""
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    about_figures: tuple[str, ...] = ()
+    """The warnings that the figures gave, which others under another protocol may not give."""
 
     @property
     def good(self) -> bool:
@@ -121,6 +123,7 @@ def verdict_on(scorer: Scorer, tally: Tally, check: Callable[[Finished], object]
         gates=finished.gates,
         reasons=gate_reasons + finished.reasons,
         warnings=finished.warnings,
+        about_figures=finished.warnings,
     )
 
 
