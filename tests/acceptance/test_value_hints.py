@@ -146,14 +146,6 @@ def test_fields_in_an_object_of_the_record() -> None:
      "write the inner object itself, without the outer one"),
     ({"data": {"team_nam": "a", "predictions": SENT["reports"]}},
      "expected a list of records, got them under 'data'", "write the inner object itself, without the outer one"),
-    ({image["image_id"]: image["label"] for image in TRUTH["lesions"]},
-     "expected an object with a list of records, got an object with a value for each key",
-     "[{'image_id': key, 'label': value} for key, value in data.items()]"),
-    ({"event": "x", "team_name": "a", "evaluation_date": "2026-05-31", "responses": {"C-0": SENT["triage"][:2]}},
-     "'responses' must be a list, not an object", "[record for records in data.values() for record in records]"),
-    ({"C-0": SENT["triage"][:2], "C-1": SENT["triage"][2:4]},
-     "expected an object with a list of records, got an object with a list of records for each key",
-     "[record for records in data.values() for record in records]"),
 ])  # fmt: skip
 def test_arrangements(content: Any, message: str, hint: str) -> None:
     """Other arrangements of the same data."""

@@ -266,6 +266,10 @@ def repeated(made: Made, weights: Mapping[tuple[str, ...], int]) -> Made:
         known = [row["doc_id"] for row in beside["manifest"]]
         new = [listed(f"{doc_id}{COPY}{n}") for doc_id in known for n in range(1, 4)]
         beside = {**beside, "manifest": [*beside["manifest"], *new]}
+    if made.track == "triage" and beside:
+        rows = beside["segments"]
+        new = [{name: f"{row[name]}{COPY}{n}" for name in IDS["triage"]} for n in range(1, 4) for row in rows]
+        beside = {**beside, "segments": [*rows, *new]}
     return made._replace(truth=truth, sent=sent, referenced=beside)
 
 
