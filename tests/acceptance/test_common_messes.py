@@ -210,6 +210,16 @@ def test_a_long_list_on_one_line() -> None:
     assert problem.message == "this is a JSON list, not JSON Lines"
 
 
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_csv_in_a_jsonl(ending: bytes) -> None:
+    """One problem says so, instead of one for each line."""
+    content = ending.join([b"report_id,urgency", b"R-1,Urgent", b"R-2,Routine", b""])
+    report = medcontract.validate(content, name="x.jsonl")
+    (problem,) = report.problems
+    assert (problem.code, problem.line, problem.column) == ("MC005", 1, 1)
+    assert problem.hint == "name the file .csv, or convert it to JSON"
+
+
 def test_large_files_are_explained_by_their_start() -> None:
     """Of a large file only the start is parsed; its brackets need not be closed there."""
     column = {str(number): f"R-{number}" for number in range(MOST_BYTES // 10)}

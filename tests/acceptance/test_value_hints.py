@@ -253,6 +253,8 @@ def test_a_path_that_does_not_exist(
         (b"{}", "x.json", "it is empty"),
         (b"[]", "x.json", "it is empty"),
         (b"{}\n", "x.jsonl", "its first record is empty"),
+        (b"42", "x.json", "it is a single value, without keys"),
+        (b"null", "x.json", "it is a single value, without keys"),
     ],
 )
 def test_no_data(content: bytes, name: str, message: str) -> None:

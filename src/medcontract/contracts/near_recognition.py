@@ -82,6 +82,8 @@ def of_record(keys: frozenset[str], seen: str) -> Recognized | NotRecognized:
 
 def of_outline(outline: Outline) -> Recognized | NotRecognized:
     """Return the contract that a `.json` file is most likely of."""
+    if outline.outer == "other":
+        return NotRecognized("it is a single value, without keys", "write an object { … }")
     inside = frozenset(key for keys in outline.items.values() for key in keys)
     return _choose(_file_matches(outline), outline.keys | inside, "its keys", "its keys")
 

@@ -14,7 +14,7 @@ from medcontract.hints.json_arrangements import by_column, list_keys, parsed, sh
 from medcontract.hints.table_arrangements import in_records
 from medcontract.problems import Finding, Ref
 from medcontract.reading import jsonl
-from medcontract.reading.diagnosis import FENCE, MOST_BYTES
+from medcontract.reading.diagnosis import CSV, FENCE, MOST_BYTES, before_json
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
@@ -33,6 +33,8 @@ def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None
     """Say how the lines of a file that matches no contract exactly are arranged, if that is clear."""
     if isinstance(found, Recognized):
         return _rows_of_a_table(source, found.renames)
+    if before_json(source.head[source.start :]) is CSV:
+        return Finding("MC005", CSV.message, CSV.hint, offset=source.start)
     return one_value(source) or whole_files(source) or _rows_of_a_table(source)
 
 

@@ -69,6 +69,8 @@ class Around(NamedTuple):
 
 
 _NO_PREFIX = "keep only the JSON: remove the text before the first '{' or '[', and what belongs to it at the end"
+CSV = Around(lazy_pattern(rb"(?:[A-Za-z_][\w ]*[,;\t]){1,}[A-Za-z_][\w ]*\n[^{\[]"),
+             "this looks like CSV, not JSON", "name the file .csv, or convert it to JSON")  # fmt: skip
 _BEFORE_JSON = (
     Around(lazy_pattern(rb"(?=```)"), FENCE_MESSAGE, ONLY_JSON),
     Around(lazy_pattern(rb"[^{\[]{1,2000}^[ \t]*```", re.MULTILINE), "text before the JSON value", ONLY_JSON),
@@ -76,8 +78,7 @@ _BEFORE_JSON = (
     Around(lazy_pattern(rb"[A-Za-z_$][\w.$]*\(\s*[{\[]"), "a function call", _NO_PREFIX),
     Around(lazy_pattern(rb"(?:---\s+)?[A-Za-z_][\w-]*:[ \t]*(?:[^\n{\[]*)\n(?:[ \t]*-[ \t]|[ \t]*[A-Za-z_][\w-]*:)"),
            "this looks like YAML, not JSON", "convert it: json.dump(yaml.safe_load(text), file)"),
-    Around(lazy_pattern(rb"(?:[A-Za-z_][\w ]*[,;\t]){1,}[A-Za-z_][\w ]*\n[^{\[]"),
-           "this looks like CSV, not JSON", "name the file .csv, or convert it to JSON"),
+    CSV,
     Around(lazy_pattern(rb"[^{\[]{1,4000}(?:^|:)[ \t]*[{\[]", re.MULTILINE), "text before the JSON value",
            "keep only the JSON: remove the text before it, and any text after it"),
 )  # fmt: skip
