@@ -540,6 +540,15 @@ def test_long_texts(score: Call, tmp_path: Path) -> None:
     assert result["overall_scores"]["diagnostic_accuracy"] == 1.0
 
 
+def test_pages_with_one_metric(score: Call, tmp_path: Path) -> None:
+    """The heading Overall is there on pages, too; on a terminal the only metric is in the first line."""
+    said = {"answer": "Asthma"}
+    path = write(tmp_path, SAMPLES, [{**reference("1", **said), "prediction": said}])
+    assert "\n## Overall\n" in score(path, "--format", "markdown").out
+    assert "<h2>Overall</h2>" in score(path, "--format", "html").out
+    assert "Overall" not in score(path, "--format", "text").out
+
+
 def test_names_that_are_strange(score: Call, tmp_path: Path) -> None:
     """Names of tasks and metrics are data: they stay where they are in JSON, and break no other format."""
     task, metric = "a|b\n# <c> `d`\x1b[2J", "m|n\n<o>"

@@ -112,6 +112,26 @@ def test_encoding(call: Call, text: str, certain: bool) -> None:
     assert path.read_bytes() == (TEXT.replace("Ñandú", text).encode() if certain else raw)
 
 
+@pytest.mark.parametrize(("suffix", "indent"), [("json", None), ("json", 2), ("jsonl", None)])
+def test_numbers_for_texts(call: Call, suffix: str, indent: int | None) -> None:
+    """The digits as written are put in quotes; an id and an exception stay."""
+    item = {"nombre_prueba": 7, "valor": 5.0, "unidad": -0.5, "estado": None}
+    record = {"doc_id": "L-1", "parse_success": True, "resultados": [item, {"valor": "1,50"}]}
+    path = Path(f"sent.{suffix}")
+    text = json.dumps(record if suffix == "jsonl" else {"documents": [record]}, indent=indent)
+    path.write_text(text, encoding="utf-8")
+    ran = call("fix", f"extraction/lab-predictions={path}", "--write")
+    assert ran.code == 0, ran.out
+    right = text.replace(": 7,", ': "7",').replace(": 5.0,", ': "5.0",').replace(": -0.5,", ': "-0.5",')
+    assert path.read_text(encoding="utf-8") == right
+    for field, value in (("doc_id", 7), ("exception", 0)):
+        text = json.dumps({"documents": [{**record, "resultados": [], field: value}]})
+        path = Path("other.json")
+        path.write_text(text, encoding="utf-8")
+        assert call("fix", f"extraction/lab-predictions={path}", "--write").code == 1
+        assert path.read_text(encoding="utf-8") == text
+
+
 @pytest.mark.parametrize(("text", "code"), [
     (_changed(specialty="Heart"), "MC104"),
     (_changed(follow_up=1), "MC103"),

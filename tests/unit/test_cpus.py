@@ -111,6 +111,6 @@ def test_workers_for_submissions(
     monkeypatch.setattr(contest, "_size", lambda path: int(path) * MB)
     monkeypatch.setattr(pool, "can_fork", lambda: True)
     monkeypatch.setattr(cpus, "allowed", lambda: free)
-    ranking: Any = SimpleNamespace(track=SimpleNamespace(id="lesions"), job=SimpleNamespace(settings=Settings()))
+    ranking: Any = SimpleNamespace(track=SimpleNamespace(id="lesions"), settings=Settings())
     found = contest._pool_for(ranking, submissions, jobs)
     assert (found.workers if found else 1) == expected

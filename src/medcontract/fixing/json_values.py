@@ -26,6 +26,9 @@ from medcontract.results.validation import Problem
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _VALUE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,}\]]+', re.DOTALL)
 
+_FAILURES = ("error", "exception")
+"""Fields in which 0 may mean none, but "0" is a failure."""
+
 
 class _Change(NamedTuple):
     start: int
@@ -61,14 +64,17 @@ def _change(
         return (json.dumps(name), Repair(f"renamed a key to '{name}'", problem.line)) if name else None
     if problem.code not in ("MC103", "MC104"):
         return None
-    new = fixed_value(token, schemas_at(schema, _path(problem.pointer)))
+    schemas = schemas_at(schema, _path(problem.pointer))
+    new = fixed_value(token, schemas)
+    if new is None and _field(problem.pointer) not in _FAILURES and NUMBER.fullmatch(token) and _is_text(schemas):
+        new = json.dumps(token)  # the digits as written: 5.0 is "5.0"
     return None if new is None else (new, Repair(f"corrected '{_field(problem.pointer)}'", problem.line))
 
 
 def fixed_value(token: str, schemas: list[dict[str, Any]]) -> str | None:
     """Return the only JSON text that a value can mean under these schemas.
 
-    A number for a string is not repaired: 7 may have been "7" or "007".
+    A number for an id is not repaired: 7 may have been "7" or "007".
     """
     types = types_of(schemas)
     try:
@@ -86,6 +92,13 @@ def fixed_value(token: str, schemas: list[dict[str, Any]]) -> str | None:
     if types & {"number", "integer"} and NUMBER.fullmatch(plain):
         return plain
     return plain.lower() if "boolean" in types and plain.lower() in ("true", "false") else None
+
+
+def _is_text(schemas: list[dict[str, Any]]) -> bool:
+    """Whether a value may be any string, even an empty one: what was printed or said, not an id."""
+    return types_of(schemas) - {"null"} == {"string"} and not any(
+        key in each for each in schemas for key in ("pattern", "enum", "const")
+    )
 
 
 def _path(pointer: str) -> Path:

@@ -129,7 +129,7 @@ def test_a_benchmark_report_starts_with_its_combined_score() -> None:
     report.add_combined_score({"safety": 3, "summarization": 1})
     page = report.to_html()
     assert not Parsed(page).count("script")
-    places = [page.index(text) for text in ("0.6250", "Overall", "weight of safety", "Tasks, the worst first")]
+    places = [page.index(text) for text in ("0.6250", "<h2>Overall", "weight of safety", "Tasks, the worst first")]
     assert places == sorted(places)
     assert "<html" not in report._repr_html_()
 

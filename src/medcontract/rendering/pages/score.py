@@ -113,11 +113,12 @@ def with_direction(name: str, lower_is_better: bool) -> str:
 def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
     """What follows the outcome. `problems`: they are not on the page yet."""
     repeated = [_headline(score)] if score.valid else []  # it is in the outcome
-    found = [
-        Section(table.title or "Figures", [table])
-        for table in score._tables
-        if table.rows and list(table.rows) != repeated
-    ]
+    found = []
+    for table in score._tables:
+        if list(table.rows) not in ([], repeated):
+            found.append(Section(table.title or "Figures", [table]))
+        elif table.rows and table.title:  # pages keep a heading such as Overall
+            found.append(Section(table.title, [table], on="pages"))
     if score.breakdown:
         found.append(Section("Breakdown", [_breakdown(score.breakdown, view.show_values)], most=MOST_ROWS))
     if score.problems and problems:
