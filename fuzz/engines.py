@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from fuzz.calling import call
 from fuzz.engine_files import CONTAINERS, TRACKS, Collection, Material, containers_of, content, header_of, spoil
 from fuzz.pickled import Pickled
-from medcontract import arguments
+from medcontract.options import CallOptions
 from medcontract.parallel import pool, processes
 from medcontract.reading import chunks
 
@@ -158,7 +158,7 @@ def using(name: str, workers: int, client: Any = None) -> Iterator[tuple[str, ..
     """Run commands on an engine. Returns the options that they need for it."""
     with contextlib.ExitStack() as stack:
         if name == "pickled":
-            stack.enter_context(_replaced(arguments, "engine", _as_engine(Pickled(workers))))
+            stack.enter_context(_replaced(CallOptions, "pool", _as_engine(Pickled(workers))))
         elif name == "spawned":
             for module in (processes, pool):
                 stack.enter_context(_replaced(module, "can_fork", lambda: False))
