@@ -82,7 +82,7 @@ def check(frozen: FrozenProtocol, settings: Settings) -> reference.ProtocolCheck
     differences = [f"this medcontract has no track {frozen.id}"]
     if track is not None:
         protocol = protocol_for(track, settings._replace(frozen=frozen))
-        differences = list(frozen.differences(protocol.version, protocol.values))
+        differences = list(frozen.differences(protocol.version, protocol.values, protocol.changes))
     return reference.ProtocolCheck(
         id=frozen.id, version=frozen.version, fingerprint=frozen.fingerprint, ok=not differences,
         differences=tuple(differences), warnings=frozen.warnings(environment()), **versions(),

@@ -11,7 +11,7 @@ from msgspec import Struct
 from medcontract.errors import PARAMETERS, CallError, words
 from medcontract.results.score import Environment
 from medcontract.scoring.canonical import canonical, sha256
-from medcontract.scoring.protocol import Protocol, fingerprint_of
+from medcontract.scoring.protocol import Change, Protocol, fingerprint_of
 from medcontract.scoring.track import Track
 
 Value = float | str | None
@@ -72,12 +72,16 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
                 found.append((name, text))
         return found
 
-    def differences(self, version: int, parameters: Mapping[str, Value]) -> Iterator[str]:
-        """Say how a protocol of the same track differs from the frozen one."""
+    def differences(
+        self, version: int, parameters: Mapping[str, Value], changes: Sequence[Change] = ()
+    ) -> Iterator[str]:
+        """Say how a protocol of the same track differs from the frozen one, and why it was changed since."""
         if self.edited:
             yield "the file was edited: its hashes or versions do not match its parameters and truth"
         if version != self.version:
             yield f"version {self.version} is frozen, this is version {version}"
+            later = (change for change in changes if self.version < change.version <= version)
+            yield from (f"version {change.version}: {change.reason}" for change in later)
         for name in [*self.parameters, *(name for name in parameters if name not in self.parameters)]:
             frozen, used = self.parameters.get(name, "absent"), parameters.get(name, "absent")
             if frozen != used:
@@ -97,7 +101,7 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
 
     def reasons(self, protocol: Protocol, content: Mapping[str, str] | None = None) -> tuple[str, ...]:
         """Say why nothing can be scored under it: differences of the protocol and, if it was read, of the truth."""
-        protocols = "; ".join(self.differences(protocol.version, protocol.values))
+        protocols = "; ".join(self.differences(protocol.version, protocol.values, protocol.changes))
         truths = "; ".join(self.truth_differences(content)) if content is not None else ""
         found = [f"the protocol is not the frozen one: {protocols}"] if protocols else []
         return (*found, *([f"the truth is not the frozen one: {truths}"] if truths else []))
