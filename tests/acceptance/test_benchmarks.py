@@ -113,7 +113,8 @@ class TestPeers:
         (found,) = _peer("score_prescriptions.py", files, monkeypatch, capsys)
         ours = medcontract.score(*files).result or {}
         assert 50 < ours["prescription_accuracy"] < 100
-        assert found["prescription_accuracy"] == pytest.approx(ours["prescription_accuracy"])
+        least = ours["prescription_accuracy"] - 0.2  # it pairs repeated names in order, not for the most correct fields
+        assert least < found["prescription_accuracy"] <= ours["prescription_accuracy"]
         assert 0.5 < found["names_f1"] < 1
 
     def test_a_challenge(self, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
