@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@click.command("bundle", epilog=_EPILOG, short_help="Write a scoring bundle for a challenge platform.")
+@click.command("bundle", epilog=_EPILOG)
 @click.argument("platform", type=click.Choice(api.platforms()), metavar="PLATFORM")
 @click.option(
     "--truth",

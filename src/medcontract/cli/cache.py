@@ -6,7 +6,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.cli.suggesting import SuggestingGroup
+from medcontract.cli.group import SuggestingGroup
 
 _EPILOG = """\b
 Examples:
@@ -16,7 +16,7 @@ Examples:
 """
 
 
-@click.group("cache", cls=SuggestingGroup, epilog=_EPILOG, short_help="Show or remove kept results.")
+@click.group("cache", cls=SuggestingGroup, epilog=_EPILOG)
 def command() -> None:
     """The results that validate and leaderboard keep in a folder with --cache DIR."""
 

@@ -9,7 +9,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.cli.suggesting import SuggestingGroup
+from medcontract.cli.group import SuggestingGroup
 
 _EPILOG = """\b
 Examples:
@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@click.group("challenge", cls=SuggestingGroup, epilog=_EPILOG, short_help="Create and check a challenge of your own.")
+@click.group("challenge", cls=SuggestingGroup, epilog=_EPILOG)
 def command() -> None:
     """Challenges: tracks that are defined by a file. Other commands use them with --challenge FILE."""
 

@@ -17,7 +17,7 @@ Examples:
 """
 
 
-@click.command("compare", epilog=_EPILOG, short_help="Compare two scores of the same protocol and truth.")
+@click.command("compare", epilog=_EPILOG)
 @click.argument("baseline", metavar="BASELINE", type=click.Path())
 @click.argument("rerun", metavar="RERUN", type=click.Path())
 @options.contract("The contract of both files. Only scores can be compared: medcontract/score.")

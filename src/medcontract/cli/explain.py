@@ -16,7 +16,7 @@ Examples:
 """
 
 
-@click.command("explain", epilog=_EPILOG, short_help="Explain problem codes: what they mean and how to fix them.")
+@click.command("explain", epilog=_EPILOG)
 @click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=options.complete_code)
 @options.plugins
 @options.result("Explanation")

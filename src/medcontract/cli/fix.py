@@ -15,7 +15,7 @@ Examples:
 """
 
 
-@click.command("fix", epilog=_EPILOG, short_help="Repair what has exactly one right repair.")
+@click.command("fix", epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path())
 @click.option(
     "--contract", metavar="ID", shell_complete=options.complete_contract, help="The contract, if it is not recognized."

@@ -1,9 +1,10 @@
-"""The click group, which imports a command when it is used, and the handling of errors and signals."""
+"""The groups of commands, which import a command when it is used, and the handling of errors and signals."""
 
 from __future__ import annotations
 
 import gc
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -15,16 +16,57 @@ from importlib import import_module
 
 import click
 
+from medcontract import api
 from medcontract._version import __version__
-from medcontract.cli import interrupts
-from medcontract.cli.main import COMMANDS
-from medcontract.cli.suggesting import SuggestingGroup
+from medcontract.cli.main import COMMANDS, raise_again
 from medcontract.errors import CallError, MedcontractError, internal_error, plugin_failure
 
 _EPILOG = """\b
 Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 wrong usage.
 Shell completion: eval "$(_MEDCONTRACT_COMPLETE=bash_source medcontract)" (or zsh_source, fish_source).
 """
+
+
+class SuggestingGroup(click.Group):
+    """A group whose message about an unknown command names the most similar one.
+
+    Every group checks the arguments of its command, because a `--` before the command only ends the group's options.
+    """
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not ctx.resilient_parsing:
+            _refuse_file_names(before_dashes(args))
+        name = args[0]
+        if name.startswith("-") or self.get_command(ctx, name) is not None or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from medcontract.contracts.suggestions import did_you_mean  # slow to import
+
+        hint = did_you_mean(name, self.list_commands(ctx)) or self._forgotten_command(ctx, args)
+        hint = f" {hint[0].upper()}{hint[1:]}" if hint else ""
+        raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
+
+    def _forgotten_command(self, ctx: click.Context, args: list[str]) -> str | None:
+        """A hint for `medcontract out.json`, if there is such a file."""
+        if ctx.parent is None and os.path.exists(api.path_of(args[0])):
+            return f"To check the file: {shlex.join(['medcontract', 'validate', *args])}"
+        return None
+
+
+def before_dashes(args: list[str]) -> list[str]:
+    """The arguments that may be options: those before `--`."""
+    return args[: args.index("--")] if "--" in args else args
+
+
+def _refuse_file_names(args: list[str]) -> None:
+    """Raise `CallError` if an option is also the name of a file: a shell may have expanded a pattern to it."""
+    for word in args:
+        if word.startswith("-") and os.path.lexists(word):
+            raise CallError(
+                f"'{word}' is also the name of a file",
+                f"write {shlex.quote(f'./{word}')} for the file; what follows -- is never an option",
+            )
 
 
 class LazyGroup(SuggestingGroup):
@@ -35,7 +77,8 @@ class LazyGroup(SuggestingGroup):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"medcontract.cli.{cmd_name}").command
-        interrupts.raise_again()
+        command.short_help = COMMANDS[cmd_name]
+        raise_again()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

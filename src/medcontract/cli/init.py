@@ -22,7 +22,7 @@ Examples:
 """
 
 
-@click.command("init", epilog=_EPILOG, short_help="Create a small, valid set of example files.")
+@click.command("init", epilog=_EPILOG)
 @options.plugins
 @click.argument("track", shell_complete=options.complete_example)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))

@@ -25,7 +25,7 @@ Examples:
 """
 
 
-@click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank submissions.")
+@click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG)
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
 @options.scoring

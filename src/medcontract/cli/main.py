@@ -1,4 +1,9 @@
-"""The entry point of `medcontract`. It imports nothing that is not loaded, so that `main` soon handles Ctrl-C."""
+"""The entry point of `medcontract`, and Ctrl-C before a command runs.
+
+Python raises `KeyboardInterrupt` in the middle of whatever is imported then: in some places it is ignored, with a
+traceback. As there is nothing to clean up yet, the process ends at once instead. To be in place soon, this module
+imports only what is loaded.
+"""
 
 import gc
 import os
@@ -65,9 +70,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
 
 
 def _run_program(arguments: "Sequence[str]") -> int:
-    from medcontract.cli.interrupts import exit_at_once, raise_again
-
-    exit_at_once()
+    _exit_at_once()
     try:
         return _run(arguments)
     finally:
@@ -79,3 +82,31 @@ def _run(arguments: "Sequence[str]") -> int:
     from medcontract.cli.group import run
 
     return run(arguments)
+
+
+def _exit(number: int, frame: object) -> None:
+    from contextlib import suppress
+
+    with suppress(OSError):
+        os.write(2, b"Interrupted.\n")
+    os._exit(128 + number)
+
+
+def _exit_at_once() -> None:
+    """End the process on Ctrl-C, unless the caller ignores or handles it, or this is not the main thread."""
+    import signal
+    from contextlib import suppress
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        with suppress(ValueError):
+            signal.signal(signal.SIGINT, _exit)
+
+
+def raise_again() -> None:
+    """Undo `_exit_at_once`: from now on, Ctrl-C raises `KeyboardInterrupt`, so that everything is cleaned up."""
+    import signal
+    from contextlib import suppress
+
+    if signal.getsignal(signal.SIGINT) is _exit:
+        with suppress(ValueError):  # as above
+            signal.signal(signal.SIGINT, signal.default_int_handler)

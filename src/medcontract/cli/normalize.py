@@ -26,10 +26,7 @@ class _TakesNumbers(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(
-    "normalize", epilog=_EPILOG, short_help="Show how texts are normalized, step by step.",
-    cls=_TakesNumbers,
-)  # fmt: skip
+@click.command("normalize", epilog=_EPILOG, cls=_TakesNumbers)
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @options.result("Normalization")
 def command(texts: tuple[str, ...], printer: output.Printer) -> int:

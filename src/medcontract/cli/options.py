@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from medcontract import api, rendering
 from medcontract.cli import output
-from medcontract.cli.suggesting import before_dashes
+from medcontract.cli.group import before_dashes
 from medcontract.rendering.view import clean
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -18,9 +18,7 @@ Examples:
 """
 
 
-@click.command(
-    "preflight", cls=options.TrackCommand, epilog=_EPILOG, short_help="Check whether a submission would be accepted."
-)
+@click.command("preflight", cls=options.TrackCommand, epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(allow_dash=True))
 @options.scoring
 @options.images

@@ -8,7 +8,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.cli.suggesting import SuggestingGroup
+from medcontract.cli.group import SuggestingGroup
 
 _EPILOG = """\b
 Examples:
@@ -21,12 +21,7 @@ Examples:
 """
 
 
-@click.group(
-    "protocol",
-    cls=SuggestingGroup,
-    epilog=_EPILOG,
-    short_help="List, show, freeze and check the parameters of each track.",
-)
+@click.group("protocol", cls=SuggestingGroup, epilog=_EPILOG)
 def command() -> None:
     """The frozen parameters that scores depend on, with formulas and sources."""
 

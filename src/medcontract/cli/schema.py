@@ -11,7 +11,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.cli.suggesting import SuggestingGroup
+from medcontract.cli.group import SuggestingGroup
 
 if TYPE_CHECKING:
     from medcontract.results.schemas import Draft, SchemaCheck
@@ -25,7 +25,7 @@ _draft: Decorator = click.option(
 _base_url: Decorator = click.option("--base-url", metavar="URL", help="Use URLs below URL as $id, instead of URNs.")
 
 
-@click.group("schema", cls=SuggestingGroup, short_help="List, show, export, check and diff the published JSON Schemas.")
+@click.group("schema", cls=SuggestingGroup)
 def command() -> None:
     """The JSON Schemas of all contracts, for use from other languages.
 

@@ -25,7 +25,7 @@ Examples:
 """
 
 
-@click.command("score", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score a submission against its truth.")
+@click.command("score", cls=options.TrackCommand, epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @options.scoring
 @click.option("--breakdown", is_flag=True, help="Explain the score of each item or sample, in tracks that support it.")

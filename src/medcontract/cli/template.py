@@ -17,7 +17,7 @@ Examples:
 """
 
 
-@click.command("template", epilog=_EPILOG, short_help="Create an empty submission for given cases.")
+@click.command("template", epilog=_EPILOG)
 @click.argument("contract", metavar="CONTRACT", shell_complete=options.complete_contract)
 @click.option(
     "--cases", metavar="FILE", type=click.Path(allow_dash=True), required=True,

@@ -22,7 +22,7 @@ Examples:
 """
 
 
-@click.command("validate", epilog=_EPILOG, short_help="Check files against their contracts.")
+@click.command("validate", epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @options.contract()
 @click.option("--schema", metavar="FILE", type=click.Path(), help="Check against this JSON Schema instead.")

@@ -231,11 +231,12 @@ def test_a_score_from_its_own_json_reads_the_same(track: str, participant: bool,
 
 
 @pytest.mark.parametrize("show_values", [False, True])
-def test_a_refusal_from_its_own_json_reads_the_same(show_values: bool) -> None:
+def test_a_refusal_from_its_own_json_reads_the_same(tmp_path: Path, show_values: bool) -> None:
     """With more problems than are listed, in cells of a CSV file."""
     rows = "".join(f"X{n},{'nv' if n % 2 else 'NV'}\n" for n in range(50))
-    Path("truth.csv").write_text(f"image_id,label\n{rows}", encoding="utf-8")
-    score = medcontract.score("truth.csv", f"{LESIONS}/predictions.csv", max_problems=7)
+    truth = tmp_path / "truth.csv"
+    truth.write_text(f"image_id,label\n{rows}", encoding="utf-8")
+    score = medcontract.score(truth, f"{LESIONS}/predictions.csv", max_problems=7)
     assert (score.valid, len(score.problems), score.errors) == (False, 14, 62)
     assert "(column B)" in rendering.render(score, "text")
     _assert_same_pages(score, show_values)
