@@ -156,22 +156,20 @@ class ToyScorer(Scorer):
         return Finished(result={"share_right": float(share), "items": rows}, headline=share)
 
 
-class Toy(Track):
-    id = "toy"
-    roles = Roles(truths=("toy/truth",), submissions=("toy/answers",), result="toy/score")
-    protocol = Protocol(
+TRACK = Track(
+    id="toy",
+    roles=Roles(truths=("toy/truth",), submissions=("toy/answers",), result="toy/score"),
+    protocol=Protocol(
         id="toy", version=1, changes=(Change(1, "first version"),),
         parameters=(
             MIN_PROCESSED,
             Parameter(name="case", value="kept", choices=("kept", "ignored"), about="of letters", source="the toy"),
         ),
-    )  # fmt: skip
-    figures = (Figure(name="share_right", about="right items / expected items", perfect=1),)
-    headline = "share_right"
-    scorer = ToyScorer
-
-    comparison = Comparison(rows=(Rows(name="items", id="item", decides="right"),))
-    options = (Option(name="case", choices=("kept", "ignored"), parameter=True, help="Whether case matters."),)
-
-
-TRACKS = (Toy(),)
+    ),
+    figures=(Figure(name="share_right", about="right items / expected items", perfect=1),),
+    headline="share_right",
+    scorer=ToyScorer,
+    comparison=Comparison(rows=(Rows(name="items", id="item", decides="right"),)),
+    options=(Option(name="case", choices=("kept", "ignored"), parameter=True, help="Whether case matters."),),
+)  # fmt: skip
+TRACKS = (TRACK,)

@@ -408,16 +408,33 @@ def _parameter(name: str, value: str, about: str, **bounds: Any) -> Parameter:
     return Parameter(name=name, value=Decimal(value), about=about, source="rules of the ECG challenge", **bounds)
 
 
-class Ecg(Track):
-    id = "ecg"
-    roles = Roles(
+def _tables(score: ScoreResult) -> Iterator[Table]:
+    """Everything in the result as tables and charts. For participants, `runs` and `confusion` are not in it."""
+    result = score.result or {}
+    yield figures_table(score)
+    if "runs" in result:
+        names = [row["run"] for row in result["runs"]]
+        values = [row["balanced_accuracy"] for row in result["runs"]]
+        rows = [(row["run"], str(row["processed"]), number(row["balanced_accuracy"])) for row in result["runs"]]
+        yield Table("Runs", ("run", "processed", "balanced accuracy"), rows, chart=Bars(names, values))
+    if "confusion" in result:
+        columns = (*RHYTHMS, "unprocessed")
+        counts = [[result["confusion"][true][predicted] for predicted in columns] for true in RHYTHMS]
+        lines = [(true, *map(str, row)) for true, row in zip(RHYTHMS, counts, strict=True)]
+        yield Table("Confusion", ("true", *columns), lines, chart=Matrix(RHYTHMS, columns, counts))
+    yield from failure_modes_table(score)
+
+
+ECG = Track(
+    id="ecg",
+    roles=Roles(
         truths=("ecg/truth",),
         submissions=("ecg/predictions",),
         result="ecg/score",
         auxiliary=(Auxiliary(contract="ecg/hardware", about="submission"),),
         expected_ids=(ExpectedIds(contract="ecg/recordings", truth="ecg/truth", item=_listed),),
-    )
-    protocol = Protocol(
+    ),
+    protocol=Protocol(
         id="ecg",
         version=1,
         changes=(Change(1, "first version"),),
@@ -427,8 +444,8 @@ class Ecg(Track):
             _parameter("max_seconds", "5", "longest time for one recording"),
             _parameter("worst_weight", "0.5", "share of the worst run in robust_accuracy", high=Decimal(1)),
         ),
-    )
-    figures = (
+    ),
+    figures=(
         Figure(
             name="robust_accuracy", about="(1 − worst_weight)·mean_accuracy + worst_weight·worst_accuracy",
             perfect=1, leaving_out="never helps",
@@ -444,33 +461,16 @@ class Ecg(Track):
         ),
         Figure(name="runs", about="balanced_accuracy of each run: mean recall over the true rhythms", by="case"),
         Figure(name="confusion", about="records by true and predicted rhythm, over all runs", high=None, by="class"),
-    )  # fmt: skip
-    headline = "robust_accuracy"
-    scorer = EcgScorer
-
-    options = (
+    ),
+    headline="robust_accuracy",
+    scorer=EcgScorer,
+    options=(
         Option(
             name="worst_weight", parameter=True, metavar="W",
             help="Share of the worst run in robust_accuracy, from 0 to 1.",
         ),
-    )  # fmt: skip
-    comparison = Comparison(rows=(Rows(name="runs", id="run", decides="balanced_accuracy"),))
-
-    def tables(self, score: ScoreResult) -> Iterator[Table]:
-        """Everything in the result as tables and charts. For participants, `runs` and `confusion` are not in it."""
-        result = score.result or {}
-        yield figures_table(score)
-        if "runs" in result:
-            names = [row["run"] for row in result["runs"]]
-            values = [row["balanced_accuracy"] for row in result["runs"]]
-            rows = [(row["run"], str(row["processed"]), number(row["balanced_accuracy"])) for row in result["runs"]]
-            yield Table("Runs", ("run", "processed", "balanced accuracy"), rows, chart=Bars(names, values))
-        if "confusion" in result:
-            columns = (*RHYTHMS, "unprocessed")
-            counts = [[result["confusion"][true][predicted] for predicted in columns] for true in RHYTHMS]
-            lines = [(true, *map(str, row)) for true, row in zip(RHYTHMS, counts, strict=True)]
-            yield Table("Confusion", ("true", *columns), lines, chart=Matrix(RHYTHMS, columns, counts))
-        yield from failure_modes_table(score)
-
-
-TRACKS = (Ecg(),)
+    ),
+    comparison=Comparison(rows=(Rows(name="runs", id="run", decides="balanced_accuracy"),)),
+    tables=_tables,
+)  # fmt: skip
+TRACKS = (ECG,)

@@ -409,7 +409,7 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
         from medcontract.atomic_write import write_new_files
         from medcontract.challenges.examples import example_files
 
-        return write_new_files(folder, example_files(scope.track.definition), force)
+        return write_new_files(folder, example_files(scope.definition), force)
     return copy_examples(track, Path(folder), force)
 
 

@@ -196,7 +196,7 @@ def bundle(
     frozen = freeze(contest.track, changes_for(contest.track, options.settings, ranking=True), (), options.settings)
     challenge = registry.scope()
     if challenge is not None and title is None:
-        title = challenge.track.definition.title
+        title = challenge.definition.title
     plan = make_plan(
         platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
         challenge=None if challenge is None else challenge.source,

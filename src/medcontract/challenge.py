@@ -79,7 +79,7 @@ class Challenge:
     @property
     def title(self) -> str:
         """The title."""
-        return str(self._scope.track.definition.title)
+        return str(self._scope.definition.title)
 
     @property
     def version(self) -> int:

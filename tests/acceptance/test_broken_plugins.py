@@ -40,28 +40,32 @@ def _assert_clear(ran: Ran, message: str) -> None:
     assert "E-0" not in ran.err
 
 
-TRACKS = "TRACKS = (Ecg(),)"
+TRACKS = "TRACKS = (ECG,)"
 TALLIED = "        return Tally(expected=len(items), processed=processed_counts(pairing), data=data, context=seconds)"
 REASONS = "    def _reasons("
 NOTES = "    def notes(self, tally):\n        from medcontract.modeling import Notes\n\n"
 AT_LOADING = {
     "raises": (TRACKS, f"{TRACKS}\nraise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
-    "class": (TRACKS, "TRACKS = (Ecg,)", "Ecg is not a Track"),
+    "class": (TRACKS, "TRACKS = (EcgScorer,)", "EcgScorer is not a Track"),
     "text": (TRACKS, "TRACKS = 'ecg'", "a value of type str is not a Track"),
-    "twice": (TRACKS, "TRACKS = (Ecg(), Ecg())", "another track already has this id"),
-    "built-in id": ('    id = "ecg"\n', '    id = "lesions"\n', "another track already has this id"),
-    "wrong id": ('    id = "ecg"\n', '    id = "Ecg!"\n', "invalid id 'Ecg!'"),
-    "no scorer": ("    scorer = EcgScorer\n", "", "has no 'scorer'"),
-    "scorer": ("    scorer = EcgScorer\n", "    scorer = 3\n", "'scorer' must be a subclass of Scorer"),
+    "twice": (TRACKS, "from msgspec.structs import replace\nTRACKS = (ECG, replace(ECG))",
+        "another track already has this id"),
+    "subclass": (TRACKS, "class Old(Track):\n    id = 'ecg'\nTRACKS = (Old(),)",
+        "Old is a subclass of Track, which is no longer a base class"),
+    "built-in id": ('ECG = Track(\n    id="ecg",\n', 'ECG = Track(\n    id="lesions",\n',
+        "another track already has this id"),
+    "wrong id": ('ECG = Track(\n    id="ecg",\n', 'ECG = Track(\n    id="Ecg!",\n', "invalid id 'Ecg!'"),
+    "no scorer": ("    scorer=EcgScorer,\n", "", "Missing required argument 'scorer'"),
+    "scorer": ("    scorer=EcgScorer,\n", "    scorer=3,\n", "'scorer' must be a subclass of Scorer"),
     "no figures": ("    def figures(self", "    def finished(self", "EcgScorer has no 'figures'"),
     "count": ("    def tally(self", "    def count(self", "'count' is now called 'tally': see docs/your-own-track.md"),
     "finish": ("    def figures(self", "    def finish(self",
         "'finish' is now called 'figures': see docs/your-own-track.md"),
     "Counts": ("Table, Tally,", "Table, Counts,",
         "Counts is now Tally, and 'count' and 'finish' are 'tally' and 'figures'"),
-    "roles": ("    roles = Roles(", "    roles = dict(", "'roles' must be Roles, not dict"),
-    "figures": ("    figures = (", "    figures = 3, (", "'figures' must be a tuple of Figure"),
-    "headline": ('headline = "robust_accuracy"', 'headline = "robust"', "there is no figure 'robust'"),
+    "roles": ("    roles=Roles(", "    roles=dict(", "'roles' must be Roles, not dict"),
+    "figures": ("    figures=(", "    figures=3 or (", "'figures' must be a tuple of Figure"),
+    "headline": ('headline="robust_accuracy"', 'headline="robust"', "there is no figure 'robust'"),
     "gate": ("            MIN_PROCESSED,\n", "", "no parameter 'min_processed'"),
     "protocol": ('        id="ecg",\n', '        id="other",\n', "its protocol has another id, 'other'"),
     "option": ('name="worst_weight", parameter', 'name="weights", parameter', "an option 'weights', which another"),
@@ -141,11 +145,10 @@ def test_a_scorer_that_fails(case: str, folder: Path, call: Call) -> None:
 
 
 OTHERS = {
-    "tables": ("score", "        yield figures_table(score)\n", "        1 / 0\n        yield\n", "in tables, line"),
-    "tables return": ("score", "    def tables(self",
-        "    def tables(self, score):\n        return 3\n\n    def t(self",
+    "tables": ("score", "    yield figures_table(score)\n", "    1 / 0\n    yield\n", "in _tables, line"),
+    "tables return": ("score", "    tables=_tables", "    tables=lambda score: 3",
         "tables of the track 'ecg' must return Tables, not int"),
-    "no tables": ("score", "        yield figures_table(score)\n", "        yield 'x'\n", "must be Tables, not str"),
+    "no tables": ("score", "    yield figures_table(score)\n", "    yield 'x'\n", "must be Tables, not str"),
     "limits": ("preflight", "        runs, wanted = len(", "        1 / 0\n        runs, wanted = len(", "in limits"),
     "limits return": ("preflight", "    def limits(\n", "    def limits(self, *a):\n        return 3\n\n    def t(\n",
         "limits: it must return Iterable, not int"),
@@ -158,8 +161,8 @@ OTHERS = {
         "in check, line"),
     "record rule returns": ("validate", '        if getattr(value, "rhythm", None) !=',
         "        return None\n        if 1 !=", "returned a wrong value: TypeError"),
-    "participants": ("score --participant", "    def tables(self",
-        "    def for_participants(self, *a):\n        return 3\n\n    def tables(self",
+    "participants": ("score --participant", "    tables=_tables",
+        "    for_participants=lambda result, headline: 3, tables=_tables",
         "for_participants: it must return dict, not int"),
 }  # fmt: skip
 

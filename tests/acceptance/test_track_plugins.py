@@ -336,15 +336,18 @@ def test_an_installed_package(installed: Path, tmp_path: Path) -> None:
     assert run("explain").out.endswith("ECG501  The same answer for all recordings\n")
 
 
-@pytest.mark.parametrize("value", ["ecg_challenge:TRACKS", "ecg_challenge:Ecg"])
+@pytest.mark.parametrize("value", ["ecg_challenge:TRACKS", "ecg_challenge:EcgScorer"])
 def test_an_entry_point_of_a_value(installed: Path, tmp_path: Path, value: str) -> None:
     """The codes and contracts of its module are registered, too. A class is not a track."""
     folder = tmp_path / "other"
     shutil.copytree(installed, folder)
     (folder / "ecg_challenge-1.0.dist-info" / "entry_points.txt").write_text(f"[medcontract.tracks]\necg = {value}\n")
     ran = _run(tmp_path, "score", ECG / "ecg_data", path=(folder,))
-    if value.endswith("Ecg"):
-        assert (ran.code, "'ecg_challenge:Ecg' cannot be loaded: CallError: Ecg is not a Track" in ran.err) == (2, True)
+    if value.endswith("Scorer"):
+        assert (
+            ran.code,
+            "'ecg_challenge:EcgScorer' cannot be loaded: CallError: EcgScorer is not a Track" in ran.err,
+        ) == (2, True)
     else:
         assert (ran.code, ran.err) == (0, "")
 

@@ -61,13 +61,13 @@ def load(file: str | os.PathLike[str] | bytes, name: str | None = None) -> Scope
 def _scope(content: bytes, name: str) -> Scope:
     """What a challenge adds to the contracts and tracks. Cached, because models and schemas stay in memory."""
     from medcontract.challenges.contracts import Ids, compiled_contracts
-    from medcontract.challenges.track import ChallengeTrack
+    from medcontract.challenges.track import challenge_track
 
     report, definition = check_file(Source(content, name), ProblemCollector(1))
     if definition is None:
         raise InvalidData(report)  # the file was changed in the meantime
     ids = Ids.of(definition.id)
     return Scope(
-        name=name, source=content, contracts=compiled_contracts(definition), track=ChallengeTrack(definition),
-        truth=ids.truth, submission=ids.predictions,
+        name=name, source=content, contracts=compiled_contracts(definition), track=challenge_track(definition),
+        definition=definition, truth=ids.truth, submission=ids.predictions,
     )  # fmt: skip

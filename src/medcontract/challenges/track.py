@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -218,76 +219,73 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
 # --- the track --------------------------------------------------------------------------------------------------------
 
 
-class ChallengeTrack(Track):
-    """The track of a challenge. Tracks of equal challenges are equal."""
-
-    def __init__(self, definition: Definition) -> None:
-        ids = Ids.of(definition.id)
-        metrics = built(definition)
-        described = {metric.name: metric for metric in metrics}
-        self.definition = definition
-        self.id = definition.id  # type: ignore[misc]  # a class attribute of other tracks
-        self.roles = Roles(  # type: ignore[misc]
+def challenge_track(definition: Definition) -> Track:
+    """Return the track of a challenge."""
+    ids = Ids.of(definition.id)
+    metrics = built(definition)
+    figures = (*_sum_figures(definition, {metric.name: metric for metric in metrics}), *map(_figure, metrics))
+    return Track(
+        id=definition.id,
+        roles=Roles(
             truths=(ids.truth,), submissions=(ids.predictions,), result=ids.score,
             expected_ids=(ExpectedIds(contract=ids.cases, truth=ids.truth),),
-        )  # fmt: skip
-        self.protocol = make_protocol(definition, metrics)  # type: ignore[misc]
-        self.headline = definition.score.headline  # type: ignore[misc]
-        self.figures = (*_sum_figures(definition, described), *map(_figure, metrics))  # type: ignore[misc]
-        self.scorer = _make_scorer(definition, metrics)  # type: ignore[misc]
-        self.comparison = Comparison(figures=_flat, headline=_headline)  # type: ignore[misc]
+        ),
+        protocol=make_protocol(definition, metrics),
+        figures=figures,
+        headline=definition.score.headline,
+        scorer=_make_scorer(definition, metrics),
+        comparison=Comparison(figures=_flat, headline=_headline),
+        complete=partial(_check_weights, definition),
+        tables=partial(_tables, figures),
+        for_participants=_for_participants,
+    )  # fmt: skip
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ChallengeTrack) and other.protocol == self.protocol
 
-    def __hash__(self) -> int:
-        return hash(self.protocol.fingerprint)
+def _check_weights(definition: Definition, protocol: Protocol, options: ScoringOptions) -> Protocol:
+    kinds = {entry.name: entry.kind for entry in definition.metrics}
+    for entry in definition.metrics:
+        weights = [
+            protocol[f"metric.{entry.name}.{key}"] for key in definition.numbers_of(entry) if key.startswith("weights.")
+        ]
+        if weights and not any(weights):
+            raise CallError(f"all weights of '{entry.name}' are 0", "give at least one class a weight above 0")
+    for name, weights_of in definition.score.sums.items():
+        found = {metric: protocol[f"sums.{name}.{metric}"] for metric in weights_of}
+        if not any(found.values()):
+            raise CallError(f"all weights of '{name}' are 0", "give at least one metric another weight")
+        for metric, weight in found.items():
+            problem = sign_problem(kinds[metric], weight)
+            if problem:
+                raise CallError(f"sums.{name}.{metric}: {problem}")
+    return protocol
 
-    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
-        kinds = {entry.name: entry.kind for entry in self.definition.metrics}
-        for entry in self.definition.metrics:
-            weights = [
-                protocol[f"metric.{entry.name}.{key}"]
-                for key in self.definition.numbers_of(entry)
-                if key.startswith("weights.")
-            ]
-            if weights and not any(weights):
-                raise CallError(f"all weights of '{entry.name}' are 0", "give at least one class a weight above 0")
-        for name, weights_of in self.definition.score.sums.items():
-            found = {metric: protocol[f"sums.{name}.{metric}"] for metric in weights_of}
-            if not any(found.values()):
-                raise CallError(f"all weights of '{name}' are 0", "give at least one metric another weight")
-            for metric, weight in found.items():
-                problem = sign_problem(kinds[metric], weight)
-                if problem:
-                    raise CallError(f"sums.{name}.{metric}: {problem}")
-        return protocol
 
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        return {name: value for name, value in result.items() if name not in ("by_class", "confusion_matrix")}
+def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if name not in ("by_class", "confusion_matrix")}
 
-    def tables(self, score: Score) -> Iterator[Table]:
-        result = score.result or {}
-        undefined = result.get("undefined", {})
-        flat = _flat(result)
-        rows = [(name, number(value), undefined.get(name, "")) for name, value in flat.items()]
-        if undefined:
-            yield Table("", ("figure", "value", "undefined because"), rows, numeric=False)
-        else:
-            figures = {figure.name: figure for figure in self.figures}
-            shares = [share_of(figures[name], value) if name in figures else None for name, value in flat.items()]
-            yield Table("", ("figure", "value"), [row[:2] for row in rows], shares=shares)
-        left_out = result.get("left_out", {})
-        if left_out:
-            counts = [(name, number(count)) for name, count in left_out.items()]
-            yield Table("Cases without a true value", ("metric", "left out"), counts)
-        for name, by_class in result.get("by_class", {}).items():
-            rows_of = [(label, number(figure)) for label, figure in by_class.items()]
-            bars = Bars.of(list(by_class), list(by_class.values()))
-            yield long_table(Table(f"{name} by class", ("class", "value"), rows_of, chart=bars))
-        for field, matrix in result.get("confusion_matrix", {}).items():
-            if len(matrix) <= _MOST_SHOWN:
-                yield _matrix_table(field, matrix)
+
+def _tables(figures: Sequence[Figure], score: Score) -> Iterator[Table]:
+    result = score.result or {}
+    undefined = result.get("undefined", {})
+    flat = _flat(result)
+    rows = [(name, number(value), undefined.get(name, "")) for name, value in flat.items()]
+    if undefined:
+        yield Table("", ("figure", "value", "undefined because"), rows, numeric=False)
+    else:
+        by_name = {figure.name: figure for figure in figures}
+        shares = [share_of(by_name[name], value) if name in by_name else None for name, value in flat.items()]
+        yield Table("", ("figure", "value"), [row[:2] for row in rows], shares=shares)
+    left_out = result.get("left_out", {})
+    if left_out:
+        counts = [(name, number(count)) for name, count in left_out.items()]
+        yield Table("Cases without a true value", ("metric", "left out"), counts)
+    for name, by_class in result.get("by_class", {}).items():
+        rows_of = [(label, number(figure)) for label, figure in by_class.items()]
+        bars = Bars.of(list(by_class), list(by_class.values()))
+        yield long_table(Table(f"{name} by class", ("class", "value"), rows_of, chart=bars))
+    for field, matrix in result.get("confusion_matrix", {}).items():
+        if len(matrix) <= _MOST_SHOWN:
+            yield _matrix_table(field, matrix)
 
 
 def _matrix_table(field: str, matrix: dict[str, dict[str, int]]) -> Table:

@@ -165,6 +165,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """By id. Only these are candidates for recognition."""
     track: Any
     """A `scoring.track.Track`."""
+    definition: Any
+    """The content of the file: a `challenges.model.Definition`."""
     truth: str
     """The contract of the truth."""
     submission: str

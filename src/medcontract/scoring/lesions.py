@@ -286,61 +286,71 @@ class LesionsScorer(Scorer):
         return Finished(result=result, headline=final, second=prediction, warnings=(_ALONE,) if alone else ())
 
 
-class Lesions(Track):
-    id = "lesions"
-    roles = Roles(
+def _complete(protocol: Protocol, options: ScoringOptions) -> Protocol:
+    fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
+    if (fastest is None) != (slowest is None):
+        raise CallError("t_min_ms and t_max_ms must be set together", "pass both or none")
+    if fastest is not None and slowest is not None and fastest > slowest:
+        raise CallError("t_min_ms is larger than t_max_ms")
+    if protocol["size_min_mb"] > protocol["size_max_mb"]:
+        raise CallError("size_min_mb is larger than size_max_mb")
+    return protocol
+
+
+def _tables(score: Score) -> Iterator[Table]:
+    result = score.result or {}
+    yield figures_table(score)
+    if "f1_by_class" in result:
+        yield by_class_table("Classes", result["f1_by_class"])
+    if "confusion_matrix" in result:
+        yield _matrix_table(result["confusion_matrix"])
+
+
+TRACK = Track(
+    id="lesions",
+    roles=Roles(
         truths=("lesions/truth",),
         submissions=("lesions/predictions",),
         result="lesions/score",
         auxiliary=(Auxiliary(contract="lesions/model", about="submission", names_team=True),),
         expected_ids=(ExpectedIds(contract="lesions/cases", truth="lesions/truth"),),
-    )
-    protocol = PROTOCOL
-    figures = _FIGURES
-    headline = "final_score"
-    scorer = LesionsScorer
-    classes = LESION_CLASSES
-
-    second = "prediction_score"
-    options = (
+    ),
+    protocol=PROTOCOL,
+    figures=_FIGURES,
+    headline="final_score",
+    scorer=LesionsScorer,
+    classes=LESION_CLASSES,
+    second="prediction_score",
+    options=(
         Option(
-            name="t_min_ms", metavar="MS", parameter=True,
+            name="t_min_ms",
+            metavar="MS",
+            parameter=True,
             help="Shortest inference time of the competition; by default that of the valid submissions of a ranking.",
         ),
         Option(name="t_max_ms", metavar="MS", parameter=True, help="Longest inference time of the competition."),
-    )  # fmt: skip
-    linked_files = LinkedFiles(
+    ),
+    linked_files=LinkedFiles(
         images=("lesions/cases", "image_path"),
         named=(
             NamedFile(
-                contract="lesions/model", field="model_file", size_mb="model_size_mb",
+                contract="lesions/model",
+                field="model_file",
+                size_mb="model_size_mb",
                 title="The model file exists and has the stated size",
             ),
             NamedFile(
-                contract="lesions/model", field="inference_script", required=True,
+                contract="lesions/model",
+                field="inference_script",
+                required=True,
                 title="The inference script exists",
             ),
         ),
-    )  # fmt: skip
-    ranking = Ranking(protocol=_protocol_of_competition, warnings=_about_competition)
-
-    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
-        fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
-        if (fastest is None) != (slowest is None):
-            raise CallError("t_min_ms and t_max_ms must be set together", "pass both or none")
-        if fastest is not None and slowest is not None and fastest > slowest:
-            raise CallError("t_min_ms is larger than t_max_ms")
-        if protocol["size_min_mb"] > protocol["size_max_mb"]:
-            raise CallError("size_min_mb is larger than size_max_mb")
-        return protocol
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        result = score.result or {}
-        yield figures_table(score)
-        if "f1_by_class" in result:
-            yield by_class_table("Classes", result["f1_by_class"])
-        if "confusion_matrix" in result:
-            yield _matrix_table(result["confusion_matrix"])
+    ),
+    ranking=Ranking(protocol=_protocol_of_competition, warnings=_about_competition),
+    complete=_complete,
+    tables=_tables,
+)
 
 
 def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:
@@ -385,6 +395,3 @@ def _efficiency(model: _Model | None, protocol: Protocol) -> Fraction | None:
 def _part(value: Fraction, best: Fraction, worst: Fraction) -> Fraction:
     """1 for the best value, 0 for the worst; 1 if the two are equal."""
     return ONE if best == worst else clamped(1 - (value - best) / (worst - best))
-
-
-TRACK = Lesions()

@@ -72,6 +72,9 @@ def check_result(track: Track, scorer: Scorer, verdict: Verdict) -> Verdict:
 
 def for_participants(track: Track, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
     """Return the figures that participants may see, not rounded. Raises `BrokenPlugin` if it is not a dict."""
+    if track.for_participants is None:
+        coarse = {figure.name for figure in track.figures if figure.by == "submission"}
+        return {name: value for name, value in result.items() if name in coarse}
     shown = track.for_participants(result, headline)
     _require(track, "for_participants", shown, dict)
     return shown

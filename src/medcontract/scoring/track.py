@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from medcontract.errors import Wording
+from medcontract.errors import BrokenPlugin, Wording
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.comparison import Comparison
@@ -180,52 +180,56 @@ class Ranking(Struct, frozen=True, kw_only=True):
     """Warnings that result from comparing the valid submissions, given by name."""
 
 
-class Track:
-    """A track: the files it reads, its figures, and its scorer.
+def _keep(protocol: Protocol, options: ScoringOptions) -> Protocol:
+    return protocol
 
-    Subclasses must define the first six attributes. Everything else has a default.
-    """
 
-    id: ClassVar[str]
-    roles: ClassVar[Roles]
-    protocol: ClassVar[Protocol]
-    figures: ClassVar[tuple[Figure, ...]]
-    headline: ClassVar[str]
+def _general_tables(score: Score) -> Iterator[Table]:
+    yield figures_table(score)
+    yield from failure_modes_table(score)
+
+
+class Track(Struct, frozen=True, kw_only=True, eq=False):
+    """A track: the files it reads, its figures, and its scorer. It is not a base class."""
+
+    id: str
+    roles: Roles
+    protocol: Protocol
+    figures: tuple[Figure, ...]
+    headline: str
     """The name of the figure that submissions are ranked by."""
-    scorer: ClassVar[type[Scorer]]
+    scorer: type[Scorer]
 
-    entrant: ClassVar[Literal["team", "model"]] = "team"
+    entrant: Literal["team", "model"] = "team"
     """What is ranked: what a submission names in its header."""
-    second: ClassVar[str] = ""
+    second: str = ""
     """The name of the figure that they are ranked by if there is no headline."""
-    options: ClassVar[tuple[Option, ...]] = ()
+    options: tuple[Option, ...] = ()
     """Options that only this track has."""
-    result_fields: ClassVar[ResultFields] = ResultFields()
-    linked_files: ClassVar[LinkedFiles] = LinkedFiles()
-    classes: ClassVar[tuple[tuple[int, str, str, str], ...]] = ()
+    result_fields: ResultFields = ResultFields()
+    linked_files: LinkedFiles = LinkedFiles()
+    classes: tuple[tuple[int, str, str, str], ...] = ()
     """Number, symbol, name and type of each class of a classification, if they need an explanation."""
-    comparison: ClassVar[Comparison] = Comparison()
-    ranking: ClassVar[Ranking] = Ranking()
+    comparison: Comparison = Comparison()
+    ranking: Ranking = Ranking()
+
+    complete: Callable[[Protocol, ScoringOptions], Protocol] = _keep
+    """Returns the protocol with everything that is derived from its parameters and the caller's options. Raises
+    `CallError` if parameters contradict each other."""
+    tables: Callable[[Score], Iterable[Table]] = _general_tables
+    """Returns the result as tables for display: the figures, then details. `score.result` is not None."""
+    for_participants: Callable[[dict[str, Any], float | None], dict[str, Any]] | None = None
+    """Returns the result, which also has the value of the headline, without what could reveal the truth. By default,
+    the figures of the whole submission are kept."""
+
+    def __init_subclass__(cls, **_: object) -> None:
+        raise BrokenPlugin(
+            f"{cls.__name__} is a subclass of Track, which is no longer a base class",
+            "make an instance instead, with functions for methods: TRACKS = (Track(id=…, …),); "
+            "see docs/your-own-track.md",
+        )
 
     @property
     def better_lower(self) -> frozenset[str]:
         """The names of the figures that are better when lower."""
-        old = [self.headline] if getattr(self, "lower_is_better", False) else []  # where plugins used to declare it
-        return frozenset([*old, *(figure.name for figure in self.figures if figure.lower_is_better)])
-
-    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
-        """The protocol with everything that is derived from its parameters and the caller's options.
-
-        Raises `CallError` if parameters contradict each other.
-        """
-        return protocol
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        """The result as tables for display: the figures, then details. `score.result` is not None."""
-        yield figures_table(score)
-        yield from failure_modes_table(score)
-
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        """The result without figures by class, case or document."""
-        coarse = {figure.name for figure in self.figures if figure.by == "submission"}
-        return {name: value for name, value in result.items() if name in coarse}
+        return frozenset(figure.name for figure in self.figures if figure.lower_is_better)

@@ -19,6 +19,7 @@ _TYPES: dict[str, type] = {
     "linked_files": LinkedFiles, "comparison": Comparison, "ranking": Ranking,
 }  # fmt: skip
 _RENAMED = {"tally": "count", "figures": "finish"}
+_FUNCTIONS = ("complete", "tables", "for_participants")
 _LISTS: dict[str, type] = {"figures": Figure, "options": Option}
 
 
@@ -32,6 +33,10 @@ def check_types(track: Track) -> None:
         values = getattr(track, name)
         if not isinstance(values, tuple) or not all(isinstance(value, kind) for value in values):
             raise _wrong(track, f"'{name}' must be a tuple of {kind.__name__}", f"write {name} = ({kind.__name__}(…),)")
+    for name in _FUNCTIONS:
+        value = getattr(track, name)
+        if not (callable(value) or (value is None and name == "for_participants")):
+            raise _wrong(track, f"'{name}' must be a function")
     if not _ID.fullmatch(track.id):
         raise _wrong(track, f"invalid id '{track.id}'", "use lower-case letters, digits and '-', such as 'stroke'")
     scorer: Any = track.scorer
@@ -87,4 +92,4 @@ def _check_pairs(track: Track) -> None:
 
 
 def _wrong(track: Track, message: str, hint: str | None = None) -> CallError:
-    return CallError(f"the track {type(track).__name__}: {message}", hint)
+    return CallError(f"the track '{track.id}': {message}", hint)

@@ -97,7 +97,7 @@ def changed_protocol(
         if name not in protocol.values and name in options():
             raise _option_of_another_track(name, track)
         protocol = protocol.changed(name, value)
-    return track.completed(protocol, given)
+    return track.complete(protocol, given)
 
 
 def _option_of_another_track(name: str, track: Track) -> CallError:
@@ -113,7 +113,7 @@ def register(*tracks: Track) -> None:
     """Register tracks, so that every command knows them. Register their contracts first. Raises `CallError`."""
     for each in tracks:
         _check(each)
-        name_plugin(type(each).__module__, each.scorer.__module__)
+        name_plugin(each.scorer.__module__)
         _registered[each.id] = each
 
 
@@ -121,10 +121,7 @@ def _check(found: Any) -> None:
     """Raises `CallError` for a track that could not work, with the reason."""
     if not isinstance(found, Track):
         name = getattr(found, "__name__", f"a value of type {type(found).__name__}")
-        raise CallError(f"{name} is not a Track", "derive a class from modeling.Track: TRACKS = (MyTrack(),)")
-    missing = [name for name in Track.__annotations__ if not hasattr(found, name)]
-    if missing:
-        raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see docs/your-own-track.md")
+        raise CallError(f"{name} is not a Track", "write TRACKS = (modeling.Track(id=…, …),)")
     check_types(found)
     if found.id in registry.TRACKS or _registered.get(found.id, found) is not found:
         raise CallError(f"{found.id}: another track already has this id", "choose another id")

@@ -289,34 +289,38 @@ def _in_order(marked: Sequence[tuple[Segment, Any]], places: Mapping[ListedSegme
     )
 
 
-class Triage(Track):
-    id = "triage"
-    roles = Roles(
+def _tables(score: Score) -> Iterator[Table]:
+    yield figures_table(score)
+    if score.result and "metrics" in score.result:
+        yield _cases_table(score.result["metrics"])
+
+
+def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+    header = {name: result[name] for name in (*_HEADER, "response_file_name")}
+    return {**header, "mean_jaccard_index": headline}
+
+
+TRACK = Track(
+    id="triage",
+    roles=Roles(
         truths=("triage/ground-truth",),
         submissions=("triage/response",),
         result="triage/metrics",
         auxiliary=(Auxiliary(contract="triage/inventory", about="competition", only_organizers=True, keep=_listed),),
         expected_ids=(ExpectedIds(contract="triage/inventory", truth="triage/ground-truth", item=_listed),),
-    )
-    protocol = PROTOCOL
-    figures = _FIGURES
-    headline = "mean_jaccard_index"
-    scorer = TriageScorer
-
-    result_fields = ResultFields(needed=_HEADER)
-    comparison = Comparison(
+    ),
+    protocol=PROTOCOL,
+    figures=_FIGURES,
+    headline="mean_jaccard_index",
+    scorer=TriageScorer,
+    result_fields=ResultFields(needed=_HEADER),
+    comparison=Comparison(
         rows=(Rows(name="metrics", title="cases", id="case_id", decides="jaccard_index"),),
         headline=_mean_jaccard_index,
-    )
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        yield figures_table(score)
-        if score.result and "metrics" in score.result:
-            yield _cases_table(score.result["metrics"])
-
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        header = {name: result[name] for name in (*_HEADER, "response_file_name")}
-        return {**header, self.headline: headline}
+    ),
+    tables=_tables,
+    for_participants=_for_participants,
+)
 
 
 def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
@@ -412,6 +416,3 @@ def _metrics(case: CaseFigures) -> dict[str, Any]:
         "incorrect_predictions": {"false_positives": list(case.false_positives), "misses": list(case.misses)},
         "errors": [{"segment_id": segment, "error": error} for segment, error in case.errors],
     }
-
-
-TRACK = Triage()

@@ -50,7 +50,7 @@ def challenge_files(
     scope = load(text.encode(), FILE)
     if truth is not None:
         _check_truth(truth, scope)
-    examples = example_files(scope.track.definition)
+    examples = example_files(scope.definition)
     return {
         **{f"{EXAMPLES}/{name}": content for name, content in examples.items()},
         FILE: text.encode(),

@@ -15,8 +15,6 @@ from medcontract.errors import CallError, option, words
 from medcontract.normalizers.terms import InvalidTerms, Terms, built_in_terms
 from medcontract.problems import plain_name, plural
 from medcontract.results.leaderboard import CombinedScore
-from medcontract.results.score import Score
-from medcontract.results.tables import Table
 from medcontract.scoring.benchmark import stuffing
 from medcontract.scoring.benchmark.combining import (
     COMBINED,
@@ -294,40 +292,42 @@ _ABOUT_WEIGHTS = (
 _LEXICON = Option(name="lexicon", metavar="FILE", contract="benchmark/lexicon", measuring=True, help="Custom lexicon.")
 
 
-class Benchmark(Track):
-    id = "benchmark"
-    entrant = "model"
-    roles = Roles(
+def _complete(protocol: Protocol, options: ScoringOptions) -> Protocol:
+    """A custom lexicon and custom metrics change the fingerprint."""
+    protocol = in_one_order(protocol).following("lexicon", terms_of(options).sha256)
+    custom = checked_custom_metrics(protocol)
+    return protocol.following("own_metrics", ", ".join(custom)) if custom else protocol
+
+
+def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+    """Without figures by task and by sample."""
+    metadata = {name: value for name, value in result.get("metadata", {}).items() if name != "samples"}
+    return {"model_id": result.get("model_id"), "overall_scores": result["overall_scores"], "metadata": metadata}
+
+
+TRACK = Track(
+    id="benchmark",
+    entrant="model",
+    roles=Roles(
         truths=(REFERENCES,),
         submissions=(PREDICTIONS, SAMPLES),
         result="benchmark/report",
         auxiliary=(Auxiliary(contract=WEIGHTS, about="competition"),),
         expected_ids=tuple(ExpectedIds(contract="benchmark/cases", truth=truth) for truth in (REFERENCES, SAMPLES)),
-    )
-    protocol = PROTOCOL
-    figures = FIGURES
-    headline = COMBINED
-    scorer = BenchmarkScorer
-
-    second = CLINICAL
-    options = (_WEIGHTS, *_ABOUT_WEIGHTS, _LEXICON)
-    result_fields = ResultFields(needed=("model_id",), settable=("timestamp",))
-    comparison = Comparison(groups=row_groups, figures=figures_in, warnings=warn_different_weights)
-    ranking = Ranking(parameters={"given_scores": "ignored"})
-
-    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
-        """A custom lexicon and custom metrics change the fingerprint."""
-        protocol = in_one_order(protocol).following("lexicon", terms_of(options).sha256)
-        custom = checked_custom_metrics(protocol)
-        return protocol.following("own_metrics", ", ".join(custom)) if custom else protocol
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        return tables(score)
-
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        """Without figures by task and by sample."""
-        metadata = {name: value for name, value in result.get("metadata", {}).items() if name != "samples"}
-        return {"model_id": result.get("model_id"), "overall_scores": result["overall_scores"], "metadata": metadata}
+    ),
+    protocol=PROTOCOL,
+    figures=FIGURES,
+    headline=COMBINED,
+    scorer=BenchmarkScorer,
+    second=CLINICAL,
+    options=(_WEIGHTS, *_ABOUT_WEIGHTS, _LEXICON),
+    result_fields=ResultFields(needed=("model_id",), settable=("timestamp",)),
+    comparison=Comparison(groups=row_groups, figures=figures_in, warnings=warn_different_weights),
+    ranking=Ranking(parameters={"given_scores": "ignored"}),
+    complete=_complete,
+    tables=tables,
+    for_participants=_for_participants,
+)
 
 
 def _warn_combined(
@@ -404,6 +404,3 @@ def _breakdown(mark: Any) -> dict[str, Any]:
     if isinstance(mark, Mark):
         return mark.parts or {}
     return {"unprocessed": mark.why if isinstance(mark, Unscored) else "no record"}
-
-
-TRACK = Benchmark()

@@ -12,8 +12,7 @@ from typing import Any
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
-from medcontract.results.score import FailureMode, ItemBreakdown, Score
-from medcontract.results.tables import Table
+from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.extraction.comparing import Comparer, Options
 from medcontract.scoring.extraction.decision import (
@@ -297,9 +296,20 @@ def _mean_accuracy(result: Mapping[str, Any]) -> float | None:
     return rounded(exact_sum(map(float, known)) / len(known)) if known else None
 
 
-class Extraction(Track):
-    id = "extraction"
-    roles = Roles(
+def _complete(protocol: Protocol, options: ScoringOptions) -> Protocol:
+    """With fuzzy names, the list of look-alikes is part of the protocol."""
+    if protocol.word("match") == "fuzzy":
+        return protocol.following("look_alikes", look_alikes_sha256())
+    return protocol
+
+
+def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+    return {**{name: value for name, value in result.items() if name != "documents"}, "mean_accuracy": headline}
+
+
+TRACK = Track(
+    id="extraction",
+    roles=Roles(
         truths=(PRESCRIPTION.labels, LAB.labels),
         submissions=(PRESCRIPTION.predictions, LAB.predictions),
         result="extraction/decision",
@@ -318,32 +328,20 @@ class Extraction(Track):
             ExpectedIds(contract="extraction/manifest", truth=kind.labels, only=partial(_is_of, kind.doc_type))
             for kind in (PRESCRIPTION, LAB)
         ),
-    )
-    protocol = PROTOCOL
-    figures = _FIGURES
-    headline = "mean_accuracy"
-    scorer = ExtractionScorer
-
-    options = (Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names are paired."),)
-    comparison = Comparison(
+    ),
+    protocol=PROTOCOL,
+    figures=_FIGURES,
+    headline="mean_accuracy",
+    scorer=ExtractionScorer,
+    options=(Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names are paired."),),
+    comparison=Comparison(
         rows=(
             Rows(name="documents", id="doc_id", also="doc_type", decides="score"),
             Rows(name="gates", id="gate", decides="measured", state="passed", judged=True),
         ),
         headline=_mean_accuracy,
-    )
-
-    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
-        """With fuzzy names, the list of look-alikes is part of the protocol."""
-        if protocol.word("match") == "fuzzy":
-            return protocol.following("look_alikes", look_alikes_sha256())
-        return protocol
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        return tables(score)
-
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
-
-
-TRACK = Extraction()
+    ),
+    complete=_complete,
+    tables=tables,
+    for_participants=_for_participants,
+)

@@ -151,36 +151,40 @@ class ReportsScorer(Scorer):
         )  # fmt: skip
 
 
-class Reports(Track):
-    id = "reports"
-    roles = Roles(
+def _tables(score: Score) -> Iterator[Table]:
+    result = score.result or {}
+    yield figures_table(score)
+    if "urgency_f1_by_class" in result:
+        yield by_class_table("Urgency", result["urgency_f1_by_class"])
+    if "runs" in result:
+        yield from _runs_table(score, result["runs"])
+
+
+def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+    """Without the figures of runs: participants name the runs, so each could be used to probe the truth."""
+    kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
+    names = ("run_id", "success_rate", "valid", "reasons")
+    return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
+
+
+TRACK = Track(
+    id="reports",
+    roles=Roles(
         truths=("reports/truth",),
         submissions=("reports/predictions",),
         result="reports/score",
         auxiliary=(Auxiliary(contract="reports/telemetry", about="submission", names_team=True, ids=_run_ids),),
         expected_ids=(ExpectedIds(contract="reports/cases", truth="reports/truth"),),
-    )
-    protocol = PROTOCOL
-    figures = FIGURES + OF_RUNS
-    headline = "total_score"
-    scorer = ReportsScorer
-
-    second = "accuracy_score"
-    comparison = Comparison(rows=(Rows(name="runs", id="run_id", decides="total_score", state="valid"),))
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        result = score.result or {}
-        yield figures_table(score)
-        if "urgency_f1_by_class" in result:
-            yield by_class_table("Urgency", result["urgency_f1_by_class"])
-        if "runs" in result:
-            yield from _runs_table(score, result["runs"])
-
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        """Without the figures of runs: participants name the runs, so each could be used to probe the truth."""
-        kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
-        names = ("run_id", "success_rate", "valid", "reasons")
-        return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
+    ),
+    protocol=PROTOCOL,
+    figures=FIGURES + OF_RUNS,
+    headline="total_score",
+    scorer=ReportsScorer,
+    second="accuracy_score",
+    comparison=Comparison(rows=(Rows(name="runs", id="run_id", decides="total_score", state="valid"),)),
+    tables=_tables,
+    for_participants=_for_participants,
+)
 
 
 def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
@@ -228,6 +232,3 @@ def _absent_classes(items: Iterable[Labels]) -> list[str]:
     if not any(item.follow_up for item in items):
         warnings.append("the truth has no report with a follow-up: follow_up_f1 is 0 for everybody")
     return warnings
-
-
-TRACK = Reports()
