@@ -14,7 +14,6 @@ from medcontract.parallel.pool import Pool, Running, Work
 class Pickled(Pool):
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self.stable = workers % 2 == 0
 
     @contextmanager
     def running(self, work: Work[Any, Any], shared: Any) -> Iterator[Running]:

@@ -89,8 +89,8 @@ def test_workers_that_cannot_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     forks[0] = False
     assert early
     assert not early.is_ready()
-    assert asked
-    assert (asked.is_ready(), asked.workers, asked.stable) == (True, 3, True)
+    assert isinstance(asked, pool.ProcessPool)
+    assert (asked.is_ready(), asked.workers, asked.forks) == (True, 3, False)
     assert pool.pool_for(None, 100 * MB) is None
 
 

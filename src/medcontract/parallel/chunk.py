@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.rules import Accumulator, UniqueIndex, stable_hash
+from medcontract.contracts.rules import Accumulator
 from medcontract.errors import CallError, FileChanged
 from medcontract.reading.archives import open_source
 from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
@@ -60,8 +60,6 @@ class Chunk(NamedTuple):
     limits: Limits
     collector: ProblemCollector
     """An empty one."""
-    stable: bool
-    """Whether hashes of keys are compared with those of another process."""
     last: bool
     whole: bool
     """Whether it is the whole file, which may be compressed, or in an archive."""
@@ -131,9 +129,6 @@ def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
         reader.begin()
         reader.collector = reader.collector.like()  # problems of the header are reported once
     accumulators = begin_list_rules(validator.contract, sink)
-    for accumulator in accumulators:
-        if isinstance(accumulator, UniqueIndex) and chunk.stable:
-            accumulator.hash = stable_hash
     validator.stream(accumulators)
     if chunk.span.groups and validator.broken:
         raise validator.source.changed()  # or damaged: then no row of the file counts

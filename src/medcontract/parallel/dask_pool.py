@@ -40,8 +40,6 @@ PATIENCE = 60
 class DaskPool(Pool):
     """Runs work on a Dask cluster."""
 
-    stable = True
-
     def __init__(self, client: Client) -> None:
         self._client = client
         self._stack = ExitStack()

@@ -169,7 +169,7 @@ def _prepare(parts: Sequence[Part], pool: Pool) -> _Prepared | None:
     begun = [_begin(part) for part in parts]
     if not all(begun) or not pool.is_ready():
         return None
-    plans = [_chunks(part, each, pool) for part, each in zip(parts, found, strict=True)]
+    plans = [_chunks(part, each) for part, each in zip(parts, found, strict=True)]
     return _Prepared([each for each in begun if each], plans)
 
 
@@ -215,14 +215,14 @@ def _spans(part: Part, pool: Pool) -> list[Span]:
     return spans(part.source, container_for(part.source, part.contract), part.contract.list_key, pool.workers)
 
 
-def _chunks(part: Part, found: Sequence[Span], pool: Pool) -> list[Chunk]:
+def _chunks(part: Part, found: Sequence[Span]) -> list[Chunk]:
     source = part.source
     container = container_for(source, part.contract)
     name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
     return [
         Chunk(
             path=source.location or "", version=source.version, name=name, contract=part.contract.id, span=span,
-            limits=source.limits, collector=part.collector.like(), stable=pool.stable, last=span is found[-1],
+            limits=source.limits, collector=part.collector.like(), last=span is found[-1],
             whole=len(found) == 1, watched=source.watched,
         )
         for span in found

@@ -70,11 +70,9 @@ class Pool(ABC):
 
     workers: int
     """The number of items that are processed at the same time."""
-    stable = False
-    """Whether `hash` may differ between workers."""
 
     def is_ready(self) -> bool:
-        """Return whether work may be sent now. Called after files were opened, and before `stable` is used."""
+        """Return whether work may be sent now. Called after files were opened."""
         return True
 
     failures: tuple[type[Exception], ...] = (pickle.PicklingError, TypeError, AttributeError, UnknownContract)
@@ -140,20 +138,20 @@ class ProcessPool(Pool):
     def __init__(self, workers: int, chosen: bool) -> None:
         """`chosen`: the caller wants this number of workers."""
         self.workers = workers
-        self.stable = not can_fork()
+        self.forks = can_fork()
         self._chosen = chosen
 
     def is_ready(self) -> bool:
         """Opening an address starts threads: then workers cannot be forked any more."""
-        self.stable = not can_fork()
-        return self._chosen or not self.stable
+        self.forks = can_fork()
+        return self._chosen or self.forks
 
     @contextmanager
     def running(self, work: Work[Any, Any], shared: Any) -> Iterator[Running]:
         global _work  # noqa: PLW0603  # forked workers inherit it
         _work, before = (work, shared), _work
         try:
-            with _processes(self.workers, cache(lambda: Sent(work, shared)), fork=not self.stable) as processes:
+            with _processes(self.workers, cache(lambda: Sent(work, shared)), fork=self.forks) as processes:
                 yield processes
         finally:
             _work = before

@@ -173,20 +173,20 @@ class RecordsValidator:
             self._add(warning, record, index)
 
     def _check_block(self, block: RecordBlock, index: int, accumulators: Sequence[Accumulator]) -> None:
-        """Check records whose structure is right. All at once if there is at most one rule about all of them.
-
-        (If a second rule has to see them one by one, the first one must not have seen them already.)
-        """
+        """Check records whose structure is right. All at once if no rule has to see them one by one."""
+        unique = [accumulator for accumulator in accumulators if isinstance(accumulator, UniqueIndex)]
         at_once = (
             not self.reader.all_invalid
-            and len(accumulators) < 2
+            and len(unique) == len(accumulators)
             and all(rule.all_pass(block.values) for rule in self.contract.record_rules)
-            and all(accumulator.see_all(block.values) for accumulator in accumulators)
         )
         if not at_once:
             for number, record in enumerate(block.records(), index):
                 self._check(record, number, accumulators)
-        elif self.sink:
+            return
+        for accumulator in unique:
+            accumulator.see_all(block.values)
+        if self.sink:
             self._release()
             if findings := self.sink.take(mark_validated(block.values, self.contract.id)):
                 records = list(block.records())

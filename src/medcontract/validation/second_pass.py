@@ -113,8 +113,7 @@ class _Repeats:
         """Process a record whose keys may be repeated."""
         validator, part = self._validator, self._part
         for index in self._indexes:
-            key = index.key(value)
-            first = index.find_first(key, ref, part) if index.is_suspect(key) else None
+            first = index.find_first(value, ref, part)
             if first is None:
                 continue
             if index in self._counted:

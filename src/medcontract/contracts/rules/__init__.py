@@ -27,7 +27,6 @@ from medcontract.contracts.rules.collection import (
     UniqueIndex as UniqueIndex,
     check_list as check_list,
     is_ascending as is_ascending,
-    stable_hash as stable_hash,
 )
 from medcontract.contracts.rules.cross_file import (
     Covers as Covers,

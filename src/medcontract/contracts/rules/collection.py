@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import marshal
 import math
 from array import array
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
-from numbers import Number
+from itertools import chain, islice
 from operator import attrgetter, lt
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from medcontract.contracts.rules.base import Rule
 from medcontract.problems import Finding, Ref
@@ -20,35 +19,30 @@ Move = Callable[[Ref], Ref]
 """The place of a record in the collection, from its place in a chunk of it."""
 
 
-class Accumulator(Protocol):
+class Accumulator:
     """The state of a list rule while records are streamed: only numbers and short keys."""
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         """Process one record. May return a finding about this record."""
-        ...
+        raise NotImplementedError
 
-    def see_all(self, values: list[Any]) -> bool:
-        """Process many records at once. Returns False, and changes nothing, if they must be processed one by one."""
-        ...
-
-    def miss(self, parsed: Any) -> None:
+    def miss(self, parsed: object) -> None:
         """Skip an invalid record, given as parsed JSON (None if it could not be parsed).
 
         Of byte-identical invalid records, some may be omitted.
         """
-        ...
 
     def finish(self) -> Iterator[Finding]:
         """Findings that are known only at the end of the list."""
-        ...
+        return iter(())
 
-    def absorb(self, other: Any, move: Move) -> bool:
+    def absorb(self, other: Self, move: Move) -> bool:
         """Merge the state after the records that follow, which were read separately; `move` adjusts their places.
 
         False if what was reported about them is not right, because it depends on earlier records: then one process
         reads all of them.
         """
-        ...
+        raise NotImplementedError
 
 
 class CollectionRule(Rule, frozen=True, kw_only=True):
@@ -123,123 +117,111 @@ class KeyIndex(Protocol):
         ...
 
 
-class UniqueIndex:
-    """Keeps a hash of each key, which takes far less memory than the keys. Hashes that occur twice are *suspects*;
-    a second pass over the file finds out whether the keys are equal, and where they occur first.
+class UniqueIndex(Accumulator):
+    """Keeps the keys of all records, in blocks that take little memory, and finds those that are repeated.
 
-    Keys are only hashed when one of them is not larger than the one before it: until then, none can be repeated. Those
-    of records that go to a sink which finds repeated keys by itself are not kept here.
+    Where they are repeated is found out by a second pass over the file. Keys of records that go to a sink which finds
+    repeated keys by itself are not kept here.
     """
 
     def __init__(self, rule: Unique) -> None:
         self.rule = rule
-        self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
-        self.hash: Callable[[Any], int] = hash
-        """`stable_hash` if hashes of different processes are compared."""
+        self.key: Callable[[Any], Any] = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
         self.sink: KeyIndex | None = None
         """The sink that finds repeated keys: then only other records are seen."""
-        self._hashes = array("q")
-        self._texts: list[str] = []
-        """Ascending keys that are not hashed, many in each text."""
+        self._recent: list[Any] = []
+        """Keys that are not in a block yet."""
+        self._blocks: list[bytes] = []
         self._count = 0
+        """The number of keys in the blocks."""
         self._ascending = True
-        """Each key is larger than the one before it, so that none is repeated."""
+        """Each key in the blocks is larger than the one before it, so that none is repeated."""
         self._ends: tuple[Any, Any] | None = None
         """The first and the last key, while they ascend; None if there are no keys. A key may be None, too."""
         self._first: dict[Any, tuple[Ref, Part]] = {}
 
     def key_count(self) -> int:
         """Return the number of keys so far."""
-        return self._count + (self.sink.key_count() if self.sink else 0)
+        return self._count + len(self._recent) + (self.sink.key_count() if self.sink else 0)
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
-        self._add([self.key(value)])
+        self._recent.append(self.key(value))
+        if len(self._recent) >= _BLOCK:
+            self._store()
         return None
 
-    def see_all(self, values: list[Any]) -> bool:
+    def see_all(self, values: Sequence[Any]) -> None:
+        """Process many records at once."""
         if not self.sink:
-            self._add(list(map(self.key, values)))
-        return True
+            self._recent += map(self.key, values)
+            if len(self._recent) >= _BLOCK:
+                self._store()
 
-    def _add(self, keys: list[Any]) -> None:
-        self._count += len(keys)
-        text = joined(keys) if self._ascends(keys) else None
-        if text is None:
-            self._hash_all().extend(map(self.hash, keys))
-        else:
-            self._texts.append(text)
+    def _store(self) -> None:
+        keys, self._recent = self._recent, []
+        if keys:
+            self._append([marshal.dumps(keys, 2)], len(keys), keys[0], keys[-1], is_ascending(keys))
 
-    def _ascends(self, keys: list[Any]) -> bool:
-        """Return whether all keys ascend, these included."""
-        if self._ascending and keys:
-            start, *last = self._ends or (keys[0],)
-            self._ascending = is_ascending([*last, *keys])
-            self._ends = start, keys[-1]
-        return self._ascending
-
-    def _hash_all(self) -> array[int]:
-        """Return the hashes of all keys, in their order."""
-        for text in self._texts:
-            self._hashes.extend(map(self.hash, split(text)))
-        self._texts, self._ascending = [], False
-        return self._hashes
+    def _append(self, blocks: list[bytes], count: int, first: object, last: object, ascending: bool) -> None:
+        start, *end = self._ends or (first,)
+        self._ascending = self._ascending and ascending and is_ascending([*end, first])
+        self._ends = start, last
+        self._blocks += blocks
+        self._count += count
 
     def absorb(self, other: UniqueIndex, move: Move) -> bool:
         """Repeated keys are reported at the end, so nothing was reported yet."""
-        self.hash = other.hash
-        self._count += other._count
-        if other._ends and self._ascending and other._ascending and self._ascends(list(other._ends)):
-            self._texts += other._texts
-        elif other._count:
-            self._hash_all().extend(other._hash_all())
+        self._store()
+        other._store()
+        if other._ends:
+            self._append(other._blocks, other._count, *other._ends, other._ascending)
         return True
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "key": None, "hash": self.hash is stable_hash, "sink": None}
+        return {**vars(self), "key": None, "sink": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, hash=stable_hash if state["hash"] else hash)
+    def _keys(self) -> Iterator[Any]:
+        """Yield all keys that are kept here, in their order."""
+        self._store()
+        for block in self._blocks:
+            yield from marshal.loads(block)  # noqa: S302  # made by `_store`
 
     @cached_property
-    def suspects(self) -> set[int]:
-        """Hashes that occurred more than once, known once all records were seen."""
+    def suspects(self) -> Collection[Any]:
+        """The keys that occurred more than once, known once all records were seen."""
+        self._store()
         if self.sink and not self._count:
-            return set(map(self.hash, self.sink.repeated_keys()))
+            return self.sink.repeated_keys()
         if self._ascending and not self.sink:
-            return set()
-        hashes = self._hash_all()[:]
-        hashes.extend(map(self.hash, self.sink.all_keys() if self.sink else ()))
+            return frozenset()
+        hashes = array("q", map(hash, self._all_keys()))  # take less memory than the keys
         if len(set(hashes)) == len(hashes):
-            return set()
-        return {code for code, times in Counter(hashes).items() if times > 1}
+            return frozenset()
+        repeated = {code for code, times in Counter(hashes).items() if times > 1}
+        counts = Counter(key for key in self._all_keys() if hash(key) in repeated)
+        return {key for key, times in counts.items() if times > 1}
+
+    def _all_keys(self) -> Iterator[Any]:
+        return chain(self._keys(), self.sink.all_keys() if self.sink else ())
 
     def suspicious_positions(self) -> Sequence[int] | None:
         """Return which records have a key that is a suspect, of those that were counted. None if that is not known."""
         if not self.sink:
-            return [position for position, code in enumerate(self._hash_all()) if code in self.suspects]
-        return None if self._count else self.sink.positions_of(self.sink.repeated_keys())
-
-    def miss(self, parsed: Any) -> None:
-        return None
-
-    def finish(self) -> Iterator[Finding]:
-        return iter(())
-
-    def is_suspect(self, key: Any) -> bool:
-        return self.hash(key) in self.suspects
+            return [position for position, key in enumerate(self._keys()) if key in self.suspects]
+        return None if self._count else self.sink.positions_of(self.suspects)
 
     def suspects_among(self, values: Sequence[Any]) -> list[int]:
         """Return which of these records have a key that is a suspect."""
-        codes, suspects = [self.hash(self.key(value)) for value in values], self.suspects
-        return [] if suspects.isdisjoint(codes) else [place for place, code in enumerate(codes) if code in suspects]
+        return [place for place, key in enumerate(map(self.key, values)) if key in self.suspects]
 
-    def find_first(self, key: Any, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
-        """The second pass over a record with this key: the place of an earlier one, if there is one.
+    def find_first(self, value: Any, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
+        """The second pass over a record: the place of an earlier one with the same key, if there is one.
 
         `ref` is the position of the record, `part` its file if several files hold the list.
         """
+        key = self.key(value)
         first = self._first.get(key)
-        if first is None:
+        if first is None and key in self.suspects:
             self._first[key] = ref, part
         return first
 
@@ -251,21 +233,8 @@ class UniqueIndex:
         return finding._replace(hint=f"first used in {first[1][1]}")
 
 
-_SEPARATOR = "\n"
-
-
-def joined(keys: list[Any]) -> str | None:
-    """Keys as one text, which takes less memory. None if they are not strings, or contain the separator."""
-    try:
-        text = _SEPARATOR.join(keys)
-    except TypeError:
-        return None
-    return text if keys and text.count(_SEPARATOR) == len(keys) - 1 else None
-
-
-def split(text: str) -> list[str]:
-    """The keys of a text that `joined` made."""
-    return text.split(_SEPARATOR)
+_BLOCK = 1000
+"""The number of keys that a block has at least."""
 
 
 def is_ascending(keys: list[Any]) -> bool:
@@ -274,19 +243,6 @@ def is_ascending(keys: list[Any]) -> bool:
         return all(map(lt, keys, islice(keys, 1, None)))
     except TypeError:  # an optional field
         return False
-
-
-def stable_hash(key: Any) -> int:
-    """A hash that is the same in every process. That of a string is not, unless the processes were forked."""
-    from hashlib import blake2b  # it loads OpenSSL: only where it is needed
-
-    text = key if isinstance(key, str) else "\0".join(map(_stable_text, key if isinstance(key, tuple) else (key,)))
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)
-
-
-def _stable_text(part: Any) -> str:
-    """Equal for equal values: 1 and 1.0 are equal, and so are their hashes."""
-    return part if isinstance(part, str) else f"{hash(part)}" if isinstance(part, Number) else repr(part)
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
@@ -309,17 +265,7 @@ class Constant(CollectionRule, frozen=True, kw_only=True):
         return _ConstantCheck(self)
 
 
-class _Plain:
-    """Defaults for accumulators: process records one by one, ignore invalid ones."""
-
-    def see_all(self, values: list[Any]) -> bool:
-        return False
-
-    def miss(self, parsed: Any) -> None:
-        return None
-
-
-class _ConstantCheck(_Plain):
+class _ConstantCheck(Accumulator):
     def __init__(self, rule: Constant) -> None:
         self.rule = rule
         self.first: Any = None
@@ -345,9 +291,6 @@ class _ConstantCheck(_Plain):
         self.done = self.done or other.done or differs
         return right
 
-    def finish(self) -> Iterator[Finding]:
-        return iter(())
-
 
 class Monotonic(CollectionRule, frozen=True, kw_only=True):
     """In the order of `by`, the values of `field` never decrease. Ties in `by` keep the order of the file.
@@ -363,29 +306,26 @@ class Monotonic(CollectionRule, frozen=True, kw_only=True):
         return _MonotonicCheck(self)
 
 
-class _MonotonicCheck(_Plain):
-    """Two doubles per record, in arrays; sorted at the end only if the file was not in order."""
+class _MonotonicCheck(Accumulator):
+    """Three numbers per record, in arrays; sorted at the end only if the file was not in order."""
 
     def __init__(self, rule: Monotonic) -> None:
         self.rule = rule
         self.get = attrgetter(rule.by, rule.field)
         self.by = array("d")
         self.values = array("d")
-        self.gaps: list[tuple[int, float]] = [(0, 0)]
-        """(position, difference between record index and position from there on); invalid records have no position."""
+        self.records = array("q")
         self.decreased = False
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         by, mine = self.get(value)
         if by is None or mine is None:
             return None
-        position = len(self.by)
-        if position:
+        if self.by:
             self.decreased = self.decreased or mine < self.values[-1] or by < self.by[-1]
-        if index - position != self.gaps[-1][1]:
-            self.gaps.append((position, index - position))
         self.by.append(by)
         self.values.append(mine)
+        self.records.append(index)
         return None
 
     def absorb(self, other: _MonotonicCheck, move: Move) -> bool:
@@ -394,10 +334,9 @@ class _MonotonicCheck(_Plain):
             self.decreased = self.decreased or other.values[0] < self.values[-1] or other.by[0] < self.by[-1]
         self.decreased = self.decreased or other.decreased
         before = move(Ref(0, 0, 0)).record or 0
-        shift = before - len(self.by)
-        self.gaps += [(len(self.by) + position, ahead + shift) for position, ahead in other.gaps]
         self.by += other.by
         self.values += other.values
+        self.records.extend(before + record for record in other.records)
         return True
 
     def finish(self) -> Iterator[Finding]:
@@ -407,11 +346,10 @@ class _MonotonicCheck(_Plain):
         decreased: list[int] = []
         for position in sorted(range(len(self.by)), key=self.by.__getitem__):
             if self.values[position] < last:
-                decreased.append(position)
+                decreased.append(self.records[position])
             last = self.values[position]
-        for position in sorted(decreased):
-            ahead = self.gaps[bisect_right(self.gaps, (position, math.inf)) - 1][1]
-            yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, position + int(ahead)))
+        for record in sorted(decreased):
+            yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, record))
 
 
 class Flag(CollectionRule, frozen=True, kw_only=True):
@@ -439,7 +377,7 @@ class _Group:
         self.flagged: list[tuple[Any, Ref]] = []
 
 
-class _FlagCheck(_Plain):
+class _FlagCheck(Accumulator):
     """For each group: its first record, its smallest (or largest) key, its flagged records."""
 
     def __init__(self, rule: Flag) -> None:
@@ -462,7 +400,7 @@ class _FlagCheck(_Plain):
             group.flagged.append((key, Ref(offset, len(raw), index)))
         return None
 
-    def miss(self, parsed: Any) -> None:
+    def miss(self, parsed: object) -> None:
         name = parsed.get(self.rule.group) if isinstance(parsed, dict) else None
         self.unsure.add(name if isinstance(name, str) else None)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from medcontract.contracts.rules.collection import is_ascending
+from medcontract.contracts.rules import is_ascending
 from medcontract.problems import plural
 from medcontract.scoring.extraction.documents import PRESCRIPTION, DocMark, Kind, Label, nothing_right
 from medcontract.scoring.pairing import Pairing, marks
