@@ -4,9 +4,8 @@
 
     kinds       the table of kinds: fields, parameters, range, direction, formula in words; `FieldInfo`
     metric      `Metric`, `build`: one metric of a challenge
-    counting    what is counted, from columns
-    counts      the counts
-    formulas    the formula of each kind: classes, ranks, values
+    counting    the counts, from columns
+    formulas    the formula of each kind; those of classes are in `classes`
 
 How it is used::
 
@@ -15,14 +14,12 @@ How it is used::
     counts = metric.counting(parameters).count(true_labels, predicted_labels)  # or `count_all`, for several metrics
     value = metric.figures(counts, parameters)
 
-- `count` takes two columns rather than rows, because functions of whole columns are much faster; `columns` makes them
-  from rows. Values are passed as they are in records (a class is a string or a bool); null is None, and so is the
-  prediction of an unprocessed case.
-- It is a method of the `Counting`, not of the metric, so that metrics that count the same share their counts, such as
-  one confusion matrix (`count_all`).
+- `count` takes two columns, because functions of whole columns are much faster; `columns` makes them from rows. Values
+  are as in records (a class is a string or a bool); null is None, and so is the prediction of an unprocessed case.
+- It is a method of the `Counting`, so that metrics that count the same share their counts, such as one confusion matrix
+  (`count_all`). The parameters are needed for it, too, because `within` depends on its tolerance.
 - Counts are sums over cases: `sums.added` and `sums.multiplied` merge and weight them. They are small, except those of
   `auroc` and `average_precision`, which grow with the number of distinct scores.
-- The parameters are needed for counting, too, because `within` depends on its tolerance.
 """
 
 from __future__ import annotations

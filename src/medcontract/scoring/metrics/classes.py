@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 from medcontract.errors import CallError
 from medcontract.problems import plain_name
-from medcontract.scoring.metrics.counts import ClassCounts
+from medcontract.scoring.metrics.counting import Class, ClassCounts
 from medcontract.scoring.metrics.kinds import FieldInfo
 from medcontract.scoring.metrics.metric import Metric, MetricValue, Parameters
 from medcontract.scoring.rational import ONE, ZERO, mean, rounded_root, total
@@ -21,13 +20,13 @@ MOST_CLASSES = 50
 UNPROCESSED = "unprocessed"
 
 
+def _classes(field: FieldInfo) -> Iterable[tuple[str, str | bool]]:
+    return zip(field.classes, field.values, strict=True)
+
+
 def ratio(numerator: int, denominator: int) -> Fraction:
     """The quotient; 0 if the denominator is 0."""
     return Fraction(numerator, denominator) if denominator else ZERO
-
-
-def accuracy(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
-    return MetricValue(value=Fraction(counts.right.total(), counts.cases))
 
 
 def balanced_accuracy(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
@@ -39,17 +38,13 @@ def balanced_accuracy(metric: Metric, counts: ClassCounts, parameters: Parameter
     return MetricValue(value=mean(recalls.values()), by_class=recalls)
 
 
-def _classes(field: FieldInfo) -> Iterable[tuple[str, Any]]:
-    return zip(field.classes, field.values, strict=True)
-
-
 def precision(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
     """An unprocessed case adds 1 to the denominator of its class; with `positive`, of every class."""
-    unprocessed: Mapping[Any, int] = counts.unprocessed
+    unprocessed: Mapping[Class, int] = counts.unprocessed
     if "positive" in metric.choices:
         unprocessed = dict.fromkeys(metric.truth.values, counts.unprocessed.total())
 
-    def parts(value: Any) -> tuple[int, int]:
+    def parts(value: Class) -> tuple[int, int]:
         return counts.right[value], counts.predicted[value] + unprocessed[value]
 
     return _averaged(metric, counts, parameters, parts)
@@ -62,14 +57,14 @@ def recall(metric: Metric, counts: ClassCounts, parameters: Parameters) -> Metri
 def f1_score(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
     """2TP / (2TP + FP + FN): TP + FP cases are predicted to be of the class, TP + FN are of it."""
 
-    def parts(value: Any) -> tuple[int, int]:
+    def parts(value: Class) -> tuple[int, int]:
         return 2 * counts.right[value], counts.predicted[value] + counts.true[value]
 
     return _averaged(metric, counts, parameters, parts)
 
 
 def _averaged(
-    metric: Metric, counts: ClassCounts, parameters: Parameters, parts: Callable[[Any], tuple[int, int]]
+    metric: Metric, counts: ClassCounts, parameters: Parameters, parts: Callable[[Class], tuple[int, int]]
 ) -> MetricValue:
     """`parts` returns numerator and denominator for a class."""
     fractions = {name: parts(value) for name, value in _classes(metric.truth)}
@@ -140,7 +135,7 @@ def _single_class(metric: Metric) -> MetricValue:
     return MetricValue(value=None, reason=f"'{metric.truth.name}' of the truth has the same value in every case")
 
 
-def _completed(field: FieldInfo, counts: ClassCounts) -> Counter[Any]:
+def _completed(field: FieldInfo, counts: ClassCounts) -> Counter[Class]:
     """How often each class was predicted, if unprocessed cases count as the most frequent other class of the truth."""
     order = {value: place for place, value in enumerate(field.values or sorted(counts.true))}
     first, second = sorted(counts.true, key=lambda value: (-counts.true[value], order[value]))[:2]
@@ -178,13 +173,13 @@ def _weighted_disagreement(metric: Metric, counts: ClassCounts) -> tuple[int, in
     return observed, (_sum_of_distances if power == 1 else _sum_of_squares)(true, predicted)
 
 
-def _places(metric: Metric) -> tuple[Callable[[Any], int], int, int]:
+def _places(metric: Metric) -> tuple[Callable[[Class], int], int, int]:
     """The position of a class, and the first and the last position. Those of integers are their values."""
     if metric.truth.type == "integer":
-        fields = metric.prediction, metric.truth
-        lows, highs = [each.low for each in fields], [each.high for each in fields]
-        return int, int(min(n for n in lows if n is not None)), int(max(n for n in highs if n is not None))
-    places = {value: place for place, value in enumerate(metric.truth.values)}
+        bounds = [metric.prediction.low, metric.prediction.high, metric.truth.low, metric.truth.high]
+        known = [int(bound) for bound in bounds if bound is not None]
+        return int, min(known), max(known)
+    places: dict[Class, int] = {value: place for place, value in enumerate(metric.truth.values)}
     return places.__getitem__, 0, len(places) - 1
 
 
@@ -202,9 +197,8 @@ def _sum_of_distances(one: Counter[int], other: Counter[int]) -> int:
 def _sum_of_squares(one: Counter[int], other: Counter[int]) -> int:
     """Σ (a − b)² over all pairs."""
     first, second = (sum(place * times for place, times in each.items()) for each in (one, other))
-    squares = (sum(place**2 * times for place, times in each.items()) for each in (one, other))
-    first_squares, second_squares = squares
-    return first_squares * other.total() + second_squares * one.total() - 2 * first * second
+    squares, other_squares = (sum(place**2 * times for place, times in each.items()) for each in (one, other))
+    return squares * other.total() + other_squares * one.total() - 2 * first * second
 
 
 def confusion_matrix(field: FieldInfo, counts: ClassCounts) -> dict[str, dict[str, int]] | None:

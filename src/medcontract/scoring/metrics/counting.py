@@ -1,4 +1,7 @@
-"""What metrics count, from a column of the truth and a column of the predictions."""
+"""What metrics count, from a column of the truth and a column of the predictions.
+
+Counts are exact, picklable, and independent of order. Those of parts of the data add up (`sums`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from operator import eq, itemgetter
 from typing import Any, Literal
 
@@ -15,19 +19,112 @@ from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import text
 from medcontract.normalizers.terms import built_in_terms
 from medcontract.scoring.folding import fold_text
-from medcontract.scoring.metrics.counts import (
-    ClassCounts,
-    Counts,
-    ErrorCounts,
-    MatchCounts,
-    OverlapCounts,
-    RankCounts,
-)
+from medcontract.scoring.rational import ZERO
 
 Column = Sequence[Any]
+Class = str | bool | int
+"""A class, or an integer, as it is in records."""
+Overlap = tuple[int, int, int]
+"""The numbers of elements in common, of predicted elements, and of true elements."""
 _WORD = re.compile(f"[^{BLANKS}]+")
 _MARGIN, _TINY = 1e-15, 1e-300
 """More than the rounding error of a difference of doubles, relative and for tiny numbers."""
+
+
+class ClassCounts(Struct, frozen=True, dict=True):
+    """How often each (true, predicted) pair of values occurs; None: null or unprocessed."""
+
+    pairs: Counter[tuple[Class | None, Class | None]]
+
+    @cached_property
+    def true(self) -> Counter[Class]:
+        """The number of cases of each true class."""
+        return self._sums(lambda y, p: y)
+
+    @cached_property
+    def predicted(self) -> Counter[Class]:
+        """How often each class was predicted."""
+        return self._sums(lambda y, p: p)
+
+    @cached_property
+    def right(self) -> Counter[Class]:
+        """How often each class was predicted correctly."""
+        return self._sums(lambda y, p: y if y == p else None)
+
+    @cached_property
+    def unprocessed(self) -> Counter[Class]:
+        """The number of unprocessed cases of each true class."""
+        return self._sums(lambda y, p: y if p is None else None)
+
+    @property
+    def cases(self) -> int:
+        return self.true.total()
+
+    @property
+    def left_out(self) -> int:
+        return sum(times for (y, _), times in self.pairs.items() if y is None)
+
+    def _sums(self, key: Callable[[Class, Class | None], Class | None]) -> Counter[Class]:
+        """The counts by a key of each pair; pairs whose key is None do not count."""
+        found: Counter[Class] = Counter()
+        for (y, p), times in self.pairs.items():
+            if y is not None and (group := key(y, p)) is not None:
+                found[group] += times
+        return found
+
+
+class MatchCounts(Struct, frozen=True):
+    """How many cases match."""
+
+    matches: int
+    cases: int
+    left_out: int
+
+
+class OverlapCounts(Struct, frozen=True):
+    """How two sets or multisets overlap, in each case."""
+
+    overlaps: Counter[Overlap]
+    unprocessed: Counter[int]
+    """The number of unprocessed cases, by the number of true elements."""
+    left_out: int
+
+    @property
+    def cases(self) -> int:
+        return self.overlaps.total() + self.unprocessed.total()
+
+
+class RankCounts(Struct, frozen=True):
+    """How often each score occurs; None: unprocessed."""
+
+    positives: Counter[float | None]
+    negatives: Counter[float | None]
+    left_out: int
+
+    @property
+    def cases(self) -> int:
+        return self.positives.total() + self.negatives.total()
+
+
+class ErrorCounts(Struct, frozen=True):
+    """The exact sum of a power of errors. Those of doubles have powers of two as denominators, so there are few."""
+
+    sums: Counter[int]
+    """By the denominator of the error: the sum of the powers of the numerators."""
+    processed: int
+    unprocessed: int
+    left_out: int
+
+    @property
+    def cases(self) -> int:
+        return self.processed + self.unprocessed
+
+    def total(self, power: int) -> Fraction:
+        """The sum over the processed cases, of errors to this power."""
+        return sum((Fraction(n, d**power) for d, n in self.sums.items()), ZERO)
+
+
+Counts = ClassCounts | MatchCounts | OverlapCounts | RankCounts | ErrorCounts
 
 
 class Counting(Struct, frozen=True, kw_only=True):
@@ -146,7 +243,7 @@ def _texts(counting: Counting, truths: Column, predictions: Column) -> MatchCoun
 def _tokens(counting: Counting, truths: Column, predictions: Column) -> OverlapCounts:
     tokens = tokenizer(counting.normalize)
 
-    def overlap(y: str, p: str) -> tuple[int, int, int]:
+    def overlap(y: str, p: str) -> Overlap:
         true, predicted = tokens(y), tokens(p)
         return _in_common(true, predicted), len(predicted), len(true)
 
@@ -177,7 +274,7 @@ def tokenizer(normalize: str) -> Callable[[str], list[str]]:
 
 
 def _sets(counting: Counting, truths: Column, predictions: Column) -> OverlapCounts:
-    def overlap(y: Iterable[Any], p: Iterable[Any]) -> tuple[int, int, int]:
+    def overlap(y: Iterable[Any], p: Iterable[Any]) -> Overlap:
         true, predicted = frozenset(y), frozenset(p)
         return len(true & predicted), len(predicted), len(true)
 
@@ -185,9 +282,9 @@ def _sets(counting: Counting, truths: Column, predictions: Column) -> OverlapCou
 
 
 def _overlaps(
-    truths: Column, predictions: Column, overlap: Callable[[Any, Any], tuple[int, int, int]], size: Callable[[Any], int]
+    truths: Column, predictions: Column, overlap: Callable[[Any, Any], Overlap], size: Callable[[Any], int]
 ) -> OverlapCounts:
-    overlaps: Counter[tuple[int, int, int]] = Counter()
+    overlaps: Counter[Overlap] = Counter()
     unprocessed: Counter[int] = Counter()
     for y, p in zip(truths, predictions, strict=True):
         if y is None:

@@ -10,8 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.scoring.metrics.counting import Counting
-from medcontract.scoring.metrics.counts import ClassCounts, Counts
+from medcontract.scoring.metrics.counting import ClassCounts, Counting, Counts
 from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind
 
 Parameters = Mapping[str, Fraction]
@@ -49,7 +48,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     parameters that its methods need, and `metric.NAME.` plus the key is the protocol parameter."""
 
     @property
-    def positive(self) -> Any:
+    def positive(self) -> str | bool:
         """The positive class, as it is in records of the truth."""
         return self.truth.values[self.truth.classes.index(self.choices["positive"])]
 
@@ -97,23 +96,21 @@ class Metric(Struct, frozen=True, kw_only=True):
             yield from warn_absent(self, counts, parameters)
 
     def warnings(self, parameters: Parameters) -> Iterator[str]:
-        """What is questionable about the metric itself, whatever the data."""
-        if "unprocessed" in self.numbers:
-            yield from self._warn_cheap(parameters["unprocessed"])
+        """What is questionable about the metric itself, whatever the data.
 
-    def _warn_cheap(self, penalty: Fraction) -> Iterator[str]:
-        """An unprocessed case should cost as much as the largest error: otherwise it pays to omit difficult cases."""
+        An unprocessed case should cost as much as the largest error: otherwise it pays to omit difficult cases.
+        """
+        if "unprocessed" not in self.numbers:
+            return
         pays = "leaving out the worst cases would pay"
-        lows: list[Decimal] = []
-        highs: list[Decimal] = []
+        bounds: list[Decimal] = []
         for field, of in ((self.prediction, ""), (self.truth, " of the truth")):
             if field.low is None or field.high is None:
                 yield f"'{self.name}': '{field.name}'{of} has no min and max, so errors have no limit: {pays}"
                 return
-            lows.append(Decimal(str(field.low)))
-            highs.append(Decimal(str(field.high)))
-        largest = max(highs) - min(lows)
-        if penalty < Fraction(largest):
+            bounds += Decimal(str(field.low)), Decimal(str(field.high))
+        largest = max(bounds) - min(bounds)
+        if parameters["unprocessed"] < Fraction(largest):
             yield (
                 f"'{self.name}': unprocessed is smaller than the largest error, max − min of the field: {pays}, "
                 f"unless it is at least {largest:g}"

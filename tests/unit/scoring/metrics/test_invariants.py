@@ -15,7 +15,7 @@ from fuzz.growth import METRICS, MOST_GROWTH, growth
 from tests.metric_cases import VARIANTS, Column, Variant, perfect, random_columns, values, variant
 from tests.support import sample
 
-from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, columns, count_all, ranks
+from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, columns, count_all, formulas
 from medcontract.scoring.metrics.formulas import FORMULAS
 from medcontract.scoring.rational import TooLarge, rounded, rounded_root
 from medcontract.scoring.sums import added
@@ -193,9 +193,9 @@ def test_long_average_precision(monkeypatch: pytest.MonkeyPatch) -> None:
         random = Random(seed)
         flags = [True, *(random.random() < 0.5 for _ in range(400))]
         scores = [random.choice((random.random(), 0.5, None)) for _ in flags]
-        monkeypatch.setattr(ranks, "MOST_EXACT", 1000)
+        monkeypatch.setattr(formulas, "MOST_EXACT", 1000)
         exact = each.value(flags, scores).value
-        monkeypatch.setattr(ranks, "MOST_EXACT", 0)
+        monkeypatch.setattr(formulas, "MOST_EXACT", 0)
         found = each.value(flags, scores).value
         assert exact is not None
         assert found is not None

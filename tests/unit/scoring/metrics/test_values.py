@@ -11,7 +11,7 @@ from tests.metric_cases import ANSWER, DOSE, FINDINGS, FLAG, LABEL, PROBABILITY,
 
 from medcontract.errors import CallError
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, build, confusion_matrix
-from medcontract.scoring.metrics.counts import ClassCounts
+from medcontract.scoring.metrics.counting import ClassCounts
 from medcontract.scoring.rational import TooLarge, rounded
 
 F = Fraction
