@@ -22,7 +22,7 @@ import pandas as pd
 
 import medcontract
 from medcontract.contracts import suggestions
-from medcontract.hints import values
+from medcontract.hints import keys_and_values as values
 from medcontract.normalizers import folding, names, phrases, terms, text
 from medcontract.scoring.extraction import differences
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, build

@@ -597,7 +597,7 @@ def check_challenge(
     from medcontract.reading.archives import open_source
     from medcontract.reading.source import Source
     from medcontract.results.validation import Validation
-    from medcontract.validation.problem_collector import ProblemCollector
+    from medcontract.validation.report import ProblemCollector
 
     arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     source = Source(file, name) if isinstance(file, bytes) else open_source(file)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from medcontract.results.validation import FileReport, Validation
     from medcontract.validation.records import RecordsValidator
     from medcontract.validation.referenced_files import ReferencedFiles
+    from medcontract.validation.report import ProblemCollector
 
 
 def validate(
@@ -33,7 +34,7 @@ def validate(
     from medcontract.contracts import registry
     from medcontract.results.validation import Validation
     from medcontract.validation.dispatch import unchanged
-    from medcontract.validation.problem_collector import ProblemCollector
+    from medcontract.validation.report import ProblemCollector
 
     contract = options.contract
     if contract is not None:
@@ -65,7 +66,7 @@ def validate_files(
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.dispatch import guarded
-    from medcontract.validation.problem_collector import ProblemCollector
+    from medcontract.validation.report import ProblemCollector
 
     given = options.files(files, schema=schema)
     if not given.files:
@@ -128,6 +129,10 @@ def _require_image_references(report: Validation, referenced: ReferencedFiles | 
     return report
 
 
+Advance = Callable[[int, int], None] | None
+"""Called with the number of bytes of a file that were read, and its size."""
+
+
 class _FileProgress:
     """Reports the progress of reading several files as bytes of all of them."""
 
@@ -136,7 +141,7 @@ class _FileProgress:
         self._left = sum(map(_size, paths))
         self._done = 0
 
-    def start(self, path: str | Source) -> Callable[[int, int], None] | None:
+    def start(self, path: str | Source) -> Advance:
         """The function that gets the progress within the next file; None if there is no need to call it."""
         expected = _size(path)
         self._left = max(self._left - expected, 0)  # a file may be checked twice
@@ -159,8 +164,25 @@ def _size(path: str | Source) -> int:
     return os.path.getsize(path) if is_file else 0  # type: ignore[arg-type]  # a str
 
 
-def _run_validator(validator: RecordsValidator, jobs: int | None, pool: Pool | None) -> RecordsValidator:
-    """Check a file, in several processes if it is large."""
+def _contract_check(
+    referenced: ReferencedFiles | None, jobs: int | None, pool: Pool | None
+) -> Callable[[Source, str | None, ProblemCollector, Advance], FileReport]:
+    """Return the function that checks files by contract. It reads large files in several processes."""
+    from medcontract.validation import dispatch
+
+    def check(source: Source, contract_id: str | None, collector: ProblemCollector, advance: Advance) -> FileReport:
+        identified = dispatch.identify(source, contract_id, collector)
+        if not isinstance(identified, dispatch.Identified):
+            return identified
+        with source.kept_open():
+            validator = dispatch.validator_for(source, identified.contract, collector, advance)
+            return identified.report(_run(validator, jobs, pool), referenced)
+
+    return check
+
+
+def _run(validator: RecordsValidator, jobs: int | None, pool: Pool | None) -> RecordsValidator:
+    """Check a file, in several processes if it is large. Return the validator that has the findings."""
     from medcontract.parallel.cpus import workers_for
     from medcontract.reading import chunks
 
@@ -193,14 +215,7 @@ def _check_for(
             "references are allowed, but no schema is given", words("pass it with ", option("--schema", "FILE"))
         )
     if schema is None:
-        from medcontract.validation import dispatch
-
-        def run(validator: RecordsValidator) -> RecordsValidator:
-            return _run_validator(validator, jobs, pool)
-
-        return lambda source, contract_id, collector, progress: dispatch.validate_source(
-            source, contract_id, collector, progress, referenced, run
-        )
+        return _contract_check(referenced, jobs, pool)
     require_local(schema, option("--schema"), "download the schema first")
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())

@@ -93,7 +93,7 @@ def test_a_bomb_is_stopped() -> None:
     line = b'{"image_id": "I-1", "label": "MEL"}\n'
     source = Source(gzip.compress(line * 100_000), "x.jsonl.gz", Limits(unpacked=1 << 20))
     from medcontract.validation.dispatch import validate_source
-    from medcontract.validation.problem_collector import ProblemCollector
+    from medcontract.validation.report import ProblemCollector
 
     report = validate_source(source, "lesions/truth", ProblemCollector(10))
     assert report.problems[0].code == "MC027"

@@ -336,14 +336,14 @@ def test_surrogates_in_header_keys(text: bytes, codes: list[str]) -> None:
 @pytest.mark.parametrize("error", [KeyError("ANA"), RecursionError(), MemoryError(), OSError(5, "I/O error")])
 def test_a_mistake_of_ours(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """What nobody expected of one file is a problem of that file, without any value; the others are checked."""
-    from medcontract.validation.dispatch import validate_source
+    from medcontract.validation.dispatch import identify
 
     def fail(source: Any, *given: Any, **named: Any) -> Any:
         if source.name.endswith("truth.json"):
             raise error
-        return validate_source(source, *given, **named)
+        return identify(source, *given, **named)
 
-    monkeypatch.setattr("medcontract.validation.dispatch.validate_source", fail)
+    monkeypatch.setattr("medcontract.validation.dispatch.identify", fail)
     ran = call("validate", *all_files(tmp_path, "lesions"), "--format", "json")
     assert ran.code in (1, 2)
     assert [file["ok"] for file in ran.json["files"]] == [False, True, True]

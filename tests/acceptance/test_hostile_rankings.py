@@ -219,14 +219,14 @@ def test_no_traceback(
 def test_one_file_of_many(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In `validate` it is a problem of that file, and the others are reported."""
 
-    real = dispatch.validate_source
+    real = dispatch.identify
 
-    def validate_source(source: Any, *more: Any, **named: Any) -> Any:
+    def identify(source: Any, *more: Any, **named: Any) -> Any:
         if source.name == "b.json":
             raise KeyError("MARIA")
         return real(source, *more, **named)
 
-    monkeypatch.setattr(dispatch, "validate_source", validate_source)
+    monkeypatch.setattr(dispatch, "identify", identify)
     for name in ("a.json", "b.json", "c.json"):
         (tmp_path / name).write_text(json.dumps({"labels": [image("I-1", "NV")]}))
     ran = call("validate", "a.json", "b.json", "c.json", "--format", "json")

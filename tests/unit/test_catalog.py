@@ -162,7 +162,7 @@ def _a_link_out_of_the_folder(folder: Path, patch: pytest.MonkeyPatch) -> medcon
 
 
 def _an_internal_error(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
-    patch.setattr("medcontract.validation.dispatch.validate_source", int)
+    patch.setattr("medcontract.validation.dispatch.identify", int)
     return medcontract.validate_files(["x.json"]).files[0]
 
 

@@ -14,8 +14,7 @@ from medcontract.problems import Finding
 from medcontract.reading.archives import open_source
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.report import make_report
+from medcontract.validation.report import ProblemCollector, make_report
 
 CONTRACT = "challenge"
 """Takes the place of the contract in reports about challenge files."""

@@ -28,7 +28,7 @@ from medcontract.reading.archives import open_source, split_member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source, Unreadable, file_state
 from medcontract.results.validation import FileReport
-from medcontract.validation.parts import base_name
+from medcontract.validation.dispatch import base_name
 
 if TYPE_CHECKING:
     from medcontract.evaluation.contest import Contest

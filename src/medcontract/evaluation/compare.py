@@ -21,7 +21,7 @@ from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.protocol import fingerprint_of
 from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import validate_source
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.report import ProblemCollector
 
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
 

@@ -42,8 +42,8 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Scorer, Tally
 from medcontract.scoring.scorer_checks import for_participants
-from medcontract.validation.parts import Part, base_name
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.dispatch import Part, base_name
+from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
     from medcontract.parallel.pool import Pool

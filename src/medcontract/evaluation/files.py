@@ -22,10 +22,9 @@ from medcontract.reading.archives import is_archive, open_source
 from medcontract.reading.folders import Exclude
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
-from medcontract.validation.dispatch import Identified, identify, validator_for
-from medcontract.validation.parts import Part, base_name, report_read
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.dispatch import Identified, Part, base_name, identify, report_read, validator_for
 from medcontract.validation.records import Progress, run_parts
+from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,7 @@ from medcontract.evaluation.files import Files
 from medcontract.problems import Finding
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
-from medcontract.validation.dispatch import container_for
-from medcontract.validation.parts import Part
+from medcontract.validation.dispatch import Part, container_for
 
 Header = dict[str, Any]
 
@@ -26,7 +25,7 @@ def header_fields(contract: CompiledContract) -> frozenset[str]:
 def header_of(parts: Sequence[Part]) -> Header:
     """Return the header of the parts. Raises `CallError` if they differ: then they are not one collection."""
     fields = sorted(header_fields(parts[0].contract))
-    found = [(part, part.validator.header) for part in parts if part.validator and part.validator.header is not None]
+    found = [(part, part.header) for part in parts if part.header is not None]
     headers = [(part, {name: getattr(header, name, None) for name in fields}) for part, header in found]
     first, known = headers[0] if headers else (None, dict.fromkeys(fields))
     for part, header in headers:

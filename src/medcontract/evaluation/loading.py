@@ -23,8 +23,8 @@ from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Roles, Track
-from medcontract.validation.parts import Part
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.dispatch import Part
+from medcontract.validation.report import ProblemCollector
 
 
 def no_truth(roles: Roles, files: Files) -> CallError:
@@ -247,7 +247,7 @@ def _read_auxiliaries(
             continue
         contract, others = parts[0].contract, truth.other_files(documents)
         kept = read_collection(parts, truth, record_checks(contract.file_rules, others))
-        header = parts[0].validator.header if parts[0].validator else None
+        header = parts[0].header
         if contract.kind == "collection":
             _compare_headers(parts[0], header, others)
         documents[name] = header if kept is None else kept
@@ -313,7 +313,7 @@ def read_submission(truth: Truth, files: Files, settings: Settings, given: Heade
         if parts:
             _read_pair(parts, pairing, truth, settings)
             header = found.headers[pair.submission] = given.complete(header_of(parts), contract)
-            reasons += [f"the header is not valid ({p.name})" for p in parts if p.validator and p.validator.bad_header]
+            reasons += [f"the header is not valid ({p.name})" for p in parts if p.has_bad_header]
             reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
             if truth.parts:
                 _report_missing(parts[0], pairing)

@@ -53,7 +53,7 @@ from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import Answers, Notes, Scorer, Tally
 from medcontract.scoring.scorer_checks import all_are, check_result, for_participants, notes_of, tally_of, verdict_of
 from medcontract.scoring.track import Roles, Track
-from medcontract.validation.parts import Part, base_name
+from medcontract.validation.dispatch import Part, base_name
 
 MOST_PROBLEMS = 100
 
@@ -402,7 +402,7 @@ def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, giv
     parts, documents = used.parts(), dict[str, Any]()
     for name, group in used.groups.items():
         read(group)
-        documents[name] = group[0].validator.header if group[0].validator else None
+        documents[name] = group[0].header
     result = documents.pop(track.roles.result)
     reasons = [f"{part.name} has {plural(part.collector.errors, 'error')}" for part in parts if part.collector.errors]
     reasons += [f"{base_name(report.path)} cannot be read" for report in files.unread]

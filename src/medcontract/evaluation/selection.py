@@ -16,7 +16,7 @@ from medcontract.reading.archives import SEPARATOR
 from medcontract.results.base import printable
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
-from medcontract.validation.parts import Part, base_name
+from medcontract.validation.dispatch import Part, base_name
 
 if TYPE_CHECKING:
     from medcontract.evaluation.files import Files

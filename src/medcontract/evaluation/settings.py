@@ -9,9 +9,9 @@ from medcontract.parallel import cpus
 from medcontract.reading.limits import Limits
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
-from medcontract.validation.parts import Part
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.dispatch import Part
 from medcontract.validation.records import Progress
+from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
     from medcontract.parallel.pool import Pool

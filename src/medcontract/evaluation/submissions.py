@@ -19,9 +19,8 @@ from medcontract.reading.archives import is_archive, open_source, split_member, 
 from medcontract.reading.folders import Exclude, missing_file_hint, why_refused, why_unreadable
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
-from medcontract.validation.dispatch import Identified, identify
-from medcontract.validation.parts import base_name
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.dispatch import Identified, base_name, identify
+from medcontract.validation.report import ProblemCollector
 
 
 class Submission(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from medcontract.problems import Finding
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import identify, validate_source, validator_for
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.report import ProblemCollector
 
 FORMATS = (JSON.name, JSONL.name, CSV.name)
 _KEPT_PROBLEMS = 100
@@ -87,7 +87,7 @@ def template(contract_id: str, cases: Source, cases_contract: str | None, contai
         raise InvalidData(report)
     if not sink.rows:
         raise CallError(f"{cases.name}: there are no cases for {contract_id}")
-    header = {name: getattr(validator.header, name, None) for name in copied.header}
+    header = {name: getattr(validator.reader.header, name, None) for name in copied.header}
     return _filled(contract, sink.rows, header, container)
 
 

@@ -12,8 +12,8 @@ from medcontract.contracts import recognition
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import NotRecognized
+from medcontract.hints.keys_and_values import LOCAL_BOOLEANS
 from medcontract.hints.table_arrangements import IN_CSV, other_arrangement
-from medcontract.hints.values import LOCAL_BOOLEANS
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Ref, is_plain
 from medcontract.reading.csv_rows import CsvFile

@@ -134,7 +134,7 @@ def _message(keyword: str, value: Any, given: Any, error: ValidationError) -> tu
 
 
 def _wrong_type(allowed: list[str], given: Any) -> tuple[str, str | None]:
-    from medcontract.hints.values import type_hint
+    from medcontract.hints.keys_and_values import type_hint
 
     wanted = " or ".join(map(in_words, dict.fromkeys(allowed)))
     hint = None if allowed == ["array"] else type_hint(allowed, given)

@@ -21,10 +21,8 @@ from medcontract.reading.located_records import too_large
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.reader import broken_finding
-from medcontract.validation.records import Progress
-from medcontract.validation.report import make_report
+from medcontract.validation.records import Progress, broken_finding
+from medcontract.validation.report import ProblemCollector, make_report
 from medcontract.validation.slow_path import Rest, counted_only, fault_finding
 
 

@@ -16,8 +16,8 @@ from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, Unreadable, file_state, open_file
 from medcontract.validation.dispatch import validator_for
-from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules
+from medcontract.validation.report import ProblemCollector
 from medcontract.validation.tables import TableReader
 
 _BUFFER = 1 << 18

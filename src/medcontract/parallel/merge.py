@@ -26,11 +26,10 @@ from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.located_records import TooLarge, one_by_one
 from medcontract.reading.positions import line_breaks
 from medcontract.reading.source import Unreadable
-from medcontract.validation.dispatch import container_for, validator_for
+from medcontract.validation.dispatch import Part, container_for, report_read, validator_for
 from medcontract.validation.json_objects import JsonReader
-from medcontract.validation.parts import Part, report_read
-from medcontract.validation.problem_collector import MOST_KINDS
 from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules, settle_parts
+from medcontract.validation.report import MOST_KINDS
 from medcontract.validation.tables import TableReader
 
 _FIRST = 64

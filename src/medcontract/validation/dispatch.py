@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,13 +30,12 @@ from medcontract.problems import Finding
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.source import Source, Unreadable, unreadable
 from medcontract.results.validation import FileReport
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.reader import Recognition, RecordReader
-from medcontract.validation.records import Progress, RecordsValidator
-from medcontract.validation.report import make_report
+from medcontract.validation.records import Progress, Recognition, RecordReader, RecordsValidator
+from medcontract.validation.report import ProblemCollector, make_report
 
 if TYPE_CHECKING:
     from medcontract.validation.referenced_files import ReferencedFiles
+
 
 GIVEN = "given"
 """How a contract is known that the caller specified."""
@@ -54,9 +54,19 @@ class Identified(NamedTuple):
     def how_and_renames(self) -> str:
         if not self.recognized or not self.recognized.renames:
             return self.how
-        from medcontract.hints.recognized import how_and_renames
+        from medcontract.hints import how_and_renames
 
         return how_and_renames(self.recognized, self.contract)
+
+    def report(self, validator: RecordsValidator, referenced: ReferencedFiles | None = None) -> FileReport:
+        """Return what was found in the file, after checking the files that its records refer to."""
+        field = referenced.field(self.contract.id) if referenced else None
+        if referenced is None or field is None:
+            return replace(validator.report(), _how=self.how_and_renames)
+        from medcontract.validation.referenced_files import check_referenced_files
+
+        images = check_referenced_files(validator, field, referenced)
+        return replace(validator.report(), _how=self.how_and_renames, _images=images)
 
 
 def guarded(check: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any) -> FileReport:
@@ -88,35 +98,15 @@ def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call:
     return make_report(source, contract_id, None, collector, wrong_call)
 
 
-def validate_source(
-    source: Source,
-    contract_id: str | None,
-    collector: ProblemCollector,
-    progress: Progress | None = None,
-    referenced: ReferencedFiles | None = None,
-    run: Callable[[RecordsValidator], RecordsValidator] | None = None,
-) -> FileReport:
-    """Find all that is wrong with a file and the files it refers to. Never raises because of the file's content.
-
-    `run` checks the file, and returns the validator that has the findings; by default, this process does.
-    """
+def validate_source(source: Source, contract_id: str | None, collector: ProblemCollector) -> FileReport:
+    """Find all that is wrong with a file. Never raises because of the file's content."""
     identified = identify(source, contract_id, collector)
     if isinstance(identified, FileReport):
         return identified
-    contract, how = identified.contract, identified.how_and_renames
     with source.kept_open():
-        validator = validator_for(source, contract, collector, progress)
-        if run:
-            validator = run(validator)
-        else:
-            validator.run()
-        field = referenced.field(contract.id) if referenced else None
-        if referenced is None or field is None:
-            return replace(validator.report(), _how=how)
-        from medcontract.validation.referenced_files import check_referenced_files
-
-        images = check_referenced_files(validator, field, referenced)
-        return replace(validator.report(), _how=how, _images=images)
+        validator = validator_for(source, identified.contract, collector)
+        validator.run()
+        return identified.report(validator)
 
 
 @report_plugin_errors()
@@ -158,7 +148,7 @@ def _identify(source: Source, contract_id: str | None, collector: ProblemCollect
     container = _container_for(source, container, contract)
     if container.name in contract.containers or (container is FRAME and contract.columns):
         if recognized and recognized.extra:
-            from medcontract.hints.recognized import extra_keys
+            from medcontract.hints import extra_keys
 
             collector.add(extra_keys(recognized))
         return Identified(contract, how, recognized)
@@ -243,3 +233,58 @@ def _is_record(source: Source, contract: CompiledContract) -> bool:
     lines_there = source.head[source.start :].lstrip().splitlines()
     value = quick_parse(lines_there[0], MAX_DEPTH) if lines_there else None
     return isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
+
+
+class Part:
+    """One file whose contract is known."""
+
+    def __init__(
+        self, source: Source, contract: CompiledContract, collector: ProblemCollector, how: str | None = None
+    ) -> None:
+        self.source = source
+        self.contract = contract
+        self.collector = collector
+        self.how = how
+        """How the contract is known, such as `recognized by its columns`."""
+        self.alias = ""
+        """What is shown in place of its name, if that must not be shown."""
+        self.progress: Progress | None = None
+        """Gets the bytes of this file that were read, and its size."""
+        self.validator: RecordsValidator | None = None
+        self._report: FileReport | None = None
+
+    @property
+    def name(self) -> str:
+        """The base name, as text: do not expose paths."""
+        return self.alias or base_name(self.source.name)
+
+    @property
+    def header(self) -> Any:
+        """The header, if the file was read and has a valid one."""
+        return self.validator.reader.header if self.validator else None
+
+    @property
+    def has_bad_header(self) -> bool:
+        return self.validator is not None and self.validator.reader.bad_header
+
+    @property
+    def report(self) -> FileReport:
+        """Built on first access: until then, findings may be added to the collector."""
+        if self._report is None:
+            validator = self.validator or validator_for(self.source, self.contract, self.collector)
+            self._report = replace(validator.report(), _how=self.how)
+        return self._report
+
+
+def base_name(path: str) -> str:
+    return os.path.basename(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def report_read(parts: Sequence[Part], done: int | None = None) -> None:
+    """Report that so many bytes of these files were read, from the first file on; without a number, all of them."""
+    left = sum(part.source.size for part in parts) if done is None else done
+    for part in parts:
+        size = part.source.size
+        if part.progress and left > 0:
+            part.progress(min(left, size), size)
+        left -= size

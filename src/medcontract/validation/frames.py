@@ -32,9 +32,8 @@ from medcontract.reading.row_layout import Layout
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.types import Column
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.reader import Recognition
-from medcontract.validation.records import RecordsValidator
+from medcontract.validation.records import Recognition, RecordsValidator
+from medcontract.validation.report import ProblemCollector
 from medcontract.validation.tables import TableReader
 
 if TYPE_CHECKING:

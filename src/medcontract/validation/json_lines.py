@@ -16,7 +16,7 @@ from medcontract.reading.json_stream import check_syntax
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.located_records import Located, LocatedRecord
 from medcontract.reading.source import Source
-from medcontract.validation.reader import Recognition, RecordReader, broken_finding
+from medcontract.validation.records import Recognition, RecordReader, broken_finding
 
 if TYPE_CHECKING:
     from medcontract.hints.lines import LastLine

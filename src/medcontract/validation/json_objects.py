@@ -17,7 +17,7 @@ from medcontract.reading.json_stream import JsonFile, Member, is_json
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.located_records import LocatedRecord, TooLarge, too_large
 from medcontract.reading.source import Source
-from medcontract.validation.reader import Recognition, RecordReader, broken_finding
+from medcontract.validation.records import Recognition, RecordReader, broken_finding
 
 
 class JsonReader(RecordReader):
@@ -102,7 +102,7 @@ class JsonReader(RecordReader):
         """The header by the slow path: its value, or None if it is invalid."""
         from medcontract.contracts.pydantic_errors import check_structure
         from medcontract.hints.json_arrangements import list_hint
-        from medcontract.hints.keys import with_hints
+        from medcontract.hints.keys_and_values import with_hints
 
         header: dict[str, Any] = {}
         members: dict[str, Member] = {}

@@ -49,7 +49,7 @@ def check_referenced_files(validator: RecordsValidator, field: str, referenced: 
         bad += 1
         validator.collector.defer(validator.reader.named(finding))
     if bad:
-        from medcontract.validation.second_pass import second_pass
+        from medcontract.validation.slow_path import second_pass
 
         second_pass(validator)
     return NamedFiles(checked, bad)
@@ -70,7 +70,7 @@ def _names(validator: RecordsValidator, field: str) -> Iterator[tuple[int, str]]
 def _name_in_doubt(validator: RecordsValidator, raw: bytes, field: str) -> str | None:
     """Return the file name in a record that may be invalid. None if the name itself is, which was already reported."""
     try:
-        examined = validator.examine(raw) if raw else None
+        examined = validator.slow_path.examine(raw) if raw else None
     except Broken:
         return None
     if examined is None or not isinstance(examined.parsed, dict):

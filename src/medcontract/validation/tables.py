@@ -17,8 +17,8 @@ from medcontract.reading.csv_rows import CsvFile, header_findings
 from medcontract.reading.diagnosis import TOTAL_HINT, is_total
 from medcontract.reading.located_records import Located
 from medcontract.reading.source import Source
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.reader import Recognition, RecordReader
+from medcontract.validation.records import Recognition, RecordReader
+from medcontract.validation.report import ProblemCollector
 
 _REPEATED_HEADER = "the row repeats the column names: remove it"
 _EMPTY_ROW = "the row is empty: remove it"
@@ -69,7 +69,7 @@ class TableReader(RecordReader):
         """Return a finding about the column names with a better hint, if there is one."""
         if finding.code != "MC102" or finding.hint:
             return finding
-        from medcontract.hints.keys import column_hint
+        from medcontract.hints.keys_and_values import column_hint
 
         hint = column_hint(str(finding.path[0]), self.names, self.collector.renames, self.contract)
         return finding._replace(hint=hint)
@@ -81,7 +81,7 @@ class TableReader(RecordReader):
         self.lacking[name] = None
         if self.in_chunk:
             return
-        from medcontract.hints.keys import rename_hint
+        from medcontract.hints.keys_and_values import rename_hint
 
         hint = rename_hint(next((given for given, meant in self.collector.renames.items() if meant == name), None))
         self.collector.defer(

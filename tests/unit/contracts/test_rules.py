@@ -22,7 +22,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.rules import CalendarDate, Distinct, EmptyWhenFailed, Limit, Order, Requires, Sum, Unique
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import validate_source
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.report import ProblemCollector
 
 # --- one object ----------------------------------------------------------------------------------
 

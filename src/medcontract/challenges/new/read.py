@@ -20,8 +20,8 @@ from medcontract.reading.source import Source, Unreadable
 from medcontract.validation.dispatch import container_of
 from medcontract.validation.frames import parquet_columns
 from medcontract.validation.json_lines import JsonLinesReader
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.reader import broken_finding
+from medcontract.validation.records import broken_finding
+from medcontract.validation.report import ProblemCollector
 from medcontract.validation.tables import broken_header, header_ref
 
 LIST_KEY = "truth"

@@ -15,7 +15,7 @@ from medcontract.results.preflight import Check
 from medcontract.results.score import FileProblem
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair
-from medcontract.validation.parts import Part
+from medcontract.validation.dispatch import Part
 
 _EXAMPLES = 3
 _SIMILAR = {

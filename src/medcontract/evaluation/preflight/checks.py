@@ -39,7 +39,7 @@ from medcontract.scoring.processing_gate import Processing, below_the_gate, gate
 from medcontract.scoring.scorer import Limit, Scorer
 from medcontract.scoring.scorer_checks import checked
 from medcontract.scoring.track import Track
-from medcontract.validation.parts import Part, base_name
+from medcontract.validation.dispatch import Part, base_name
 from medcontract.validation.referenced_files import ReferencedFiles
 
 _FEW_FILES = 4
@@ -149,7 +149,7 @@ def _header_check(session: Session) -> Iterator[Check]:
     lacking = [name for name in wanted if name not in present]
     if not session.submissions:
         yield replace(check, detail="needs a submission")
-    elif lacking and any(part.validator and part.validator.bad_header for part in session.submissions):
+    elif lacking and any(part.has_bad_header for part in session.submissions):
         yield replace(check, detail="needs a header without errors")
     elif lacking:
         yield replace(check, status="failed", detail=f"{', '.join(lacking)} missing (pass {set_options(lacking)})")

@@ -19,7 +19,7 @@ from medcontract.results.score import in_file
 from medcontract.results.validation import Problem
 from medcontract.scoring import tracks
 from medcontract.scoring.track import NamedFile
-from medcontract.validation.parts import Part
+from medcontract.validation.dispatch import Part
 from medcontract.validation.records import Progress
 from medcontract.validation.referenced_files import ReferencedFiles, check_referenced_files
 

@@ -23,7 +23,7 @@ from medcontract.scoring.pairing import Pair
 from medcontract.scoring.scorer import Remark, Scorer
 from medcontract.scoring.scorer_checks import checked
 from medcontract.scoring.track import ExpectedIds, Track
-from medcontract.validation.parts import Part
+from medcontract.validation.dispatch import Part
 
 
 class _Probed(NamedTuple):
