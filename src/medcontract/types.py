@@ -1,11 +1,15 @@
-"""Types shared by the reading and contract layers: the columns of a table, the keys of a file."""
+"""Types shared by several layers: JSON Schemas, the columns of a table, the keys of a file."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from medcontract.problems import Path, Ref
 
+JsonObject = dict[str, Any]
+"""A parsed JSON object of any kind."""
+Schema = JsonObject
+"""A JSON Schema, or a schema inside it, other than `true` and `false`."""
 CellKind = Literal["text", "number", "boolean"]
 
 

@@ -14,7 +14,7 @@ from tests.support import VECTORS
 
 import medcontract
 from medcontract.contracts.registry import compiled
-from medcontract.contracts.rules.id_hints import lost_zeros_hint
+from medcontract.contracts.rules.cross_file import lost_zeros_hint
 from medcontract.reading.diagnosis import MOST_BYTES, encoding_of
 
 SYNTAX = VECTORS / "syntax"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from medcontract.contracts.rules.id_hints import is_scientific
+from medcontract.contracts.rules.cross_file import is_scientific
 from medcontract.evaluation.near_misses import near_pairs, only_in_spelling
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.validation import Problem

@@ -15,7 +15,7 @@ import msgspec
 import msgspec.inspect
 import rfc8785
 
-from medcontract.contracts.raw_objects import WithRawObjects, decoded
+from medcontract.contracts.row_types import RowWithRawObjects, decoded
 
 _EXACT_INTEGERS = 1 << 53
 
@@ -44,7 +44,7 @@ _encode_sorted = _encoder.encode
 
 def record_text(record: Any) -> bytes:
     """The canonical text of a record, without fields that are null: null means the same as absent."""
-    if isinstance(record, WithRawObjects):
+    if isinstance(record, RowWithRawObjects):
         record = decoded(record)
     plain = _plain_fields(record.__class__)
     if plain is not None:

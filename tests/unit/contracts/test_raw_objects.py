@@ -14,7 +14,7 @@ from tests.support import property_settings
 
 from medcontract.contracts import registry
 from medcontract.contracts.fast_decoder import row_decoders
-from medcontract.contracts.raw_objects import WithRawObjects, has_only_numbers
+from medcontract.contracts.row_types import RowWithRawObjects, has_only_numbers
 from medcontract.scoring.canonical import record_text
 
 SCHEMA = registry.find("triage/response").record_schema
@@ -43,8 +43,8 @@ def check_same(embeddings: bytes) -> None:
     one, other = _raw.one(raw), _decoded.one(raw)
     assert (one is None) == (other is None)
     if one is not None:
-        assert isinstance(one, WithRawObjects)
-        assert not isinstance(other, WithRawObjects)
+        assert isinstance(one, RowWithRawObjects)
+        assert not isinstance(other, RowWithRawObjects)
         assert values(one) == values(other)
         assert record_text(one) == record_text(other)
         assert values(pickle.loads(pickle.dumps(one))) == values(other)  # noqa: S301  # made here

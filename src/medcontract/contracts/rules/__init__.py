@@ -12,9 +12,7 @@ Rules only get values with the right structure, with fields as attributes.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
-from medcontract.contracts.rules.base import Rule as Rule
 from medcontract.contracts.rules.collection import (
     UNKNOWN as UNKNOWN,
     Accumulator as Accumulator,
@@ -57,13 +55,15 @@ from medcontract.contracts.rules.record import (
     RecordRule as RecordRule,
     RequireAny as RequireAny,
     Requires as Requires,
+    Rule as Rule,
     Sum as Sum,
     UniqueSpellings as UniqueSpellings,
     has_content as has_content,
 )
+from medcontract.types import JsonObject
 
 
-def _tupled(value: Any) -> Any:
+def _tupled(value: object) -> object:
     return tuple(map(_tupled, value)) if isinstance(value, list) else value
 
 
@@ -74,7 +74,7 @@ def built_in_kinds() -> dict[str, type[Rule]]:
     return {kind.kind: kind for kind in kinds if kind.__module__.startswith(f"{__name__}.")}
 
 
-def unpublish(data: dict[str, Any]) -> Rule:
+def unpublish(data: JsonObject) -> Rule:
     """The rule that was published as this JSON."""
-    fields = {name: _tupled(value) for name, value in data.items() if name not in ("kind", "scope")}
+    fields: JsonObject = {name: _tupled(value) for name, value in data.items() if name not in ("kind", "scope")}
     return built_in_kinds()[data["kind"]](**fields)

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from operator import attrgetter, lt
 from typing import Any, ClassVar, Literal, Protocol, Self
 
-from medcontract.contracts.rules.base import Rule
+from medcontract.contracts.rules.record import Rule
 from medcontract.problems import Finding, Ref
 
 Move = Callable[[Ref], Ref]
@@ -71,11 +71,11 @@ class Unique(CollectionRule, frozen=True, kw_only=True):
         return self.finding((self.fields[-1],), ref)
 
 
-def check_list(rule: CollectionRule, items: Iterable[Any]) -> Iterator[tuple[int, Finding]]:
+def check_list(rule: CollectionRule, items: Iterable[object]) -> Iterator[tuple[int, Finding]]:
     """Check a list in memory: yields findings with the index of their item."""
     if isinstance(rule, Unique):
         key = rule.begin().key
-        first: dict[Any, int] = {}
+        first: dict[object, int] = {}
         for index, item in enumerate(items):
             if first.setdefault(key(item), index) != index:
                 yield index, rule.repeated()._replace(first=Ref(0, 0, first[key(item)], (), 0))
@@ -104,15 +104,15 @@ class KeyIndex(Protocol):
         """Return the number of records that it took."""
         ...
 
-    def all_keys(self) -> Iterable[Any]:
+    def all_keys(self) -> Iterable[object]:
         """Return the keys of all records that it took."""
         ...
 
-    def repeated_keys(self) -> Collection[Any]:
+    def repeated_keys(self) -> Collection[object]:
         """Return the keys of more than one record."""
         ...
 
-    def positions_of(self, keys: Collection[Any]) -> Sequence[int] | None:
+    def positions_of(self, keys: Collection[object]) -> Sequence[int] | None:
         """Return which of the records that it took have one of these keys. None if that is not known."""
         ...
 
@@ -126,31 +126,31 @@ class UniqueIndex(Accumulator):
 
     def __init__(self, rule: Unique) -> None:
         self.rule = rule
-        self.key: Callable[[Any], Any] = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
+        self.key: Callable[[object], object] = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
         self.sink: KeyIndex | None = None
         """The sink that finds repeated keys: then only other records are seen."""
-        self._recent: list[Any] = []
+        self._recent: list[object] = []
         """Keys that are not in a block yet."""
         self._blocks: list[bytes] = []
         self._count = 0
         """The number of keys in the blocks."""
         self._ascending = True
         """Each key in the blocks is larger than the one before it, so that none is repeated."""
-        self._ends: tuple[Any, Any] | None = None
+        self._ends: tuple[object, object] | None = None
         """The first and the last key, while they ascend; None if there are no keys. A key may be None, too."""
-        self._first: dict[Any, tuple[Ref, Part]] = {}
+        self._first: dict[object, tuple[Ref, Part]] = {}
 
     def key_count(self) -> int:
         """Return the number of keys so far."""
         return self._count + len(self._recent) + (self.sink.key_count() if self.sink else 0)
 
-    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+    def see(self, value: object, index: int, offset: int, raw: bytes) -> Finding | None:
         self._recent.append(self.key(value))
         if len(self._recent) >= _BLOCK:
             self._store()
         return None
 
-    def see_all(self, values: Sequence[Any]) -> None:
+    def see_all(self, values: Sequence[object]) -> None:
         """Process many records at once."""
         if not self.sink:
             self._recent += map(self.key, values)
@@ -177,17 +177,17 @@ class UniqueIndex(Accumulator):
             self._append(other._blocks, other._count, *other._ends, other._ascending)
         return True
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "key": None, "sink": None}
 
-    def _keys(self) -> Iterator[Any]:
+    def _keys(self) -> Iterator[object]:
         """Yield all keys that are kept here, in their order."""
         self._store()
         for block in self._blocks:
             yield from marshal.loads(block)  # noqa: S302  # made by `_store`
 
     @cached_property
-    def suspects(self) -> Collection[Any]:
+    def suspects(self) -> Collection[object]:
         """The keys that occurred more than once, known once all records were seen."""
         self._store()
         if self.sink and not self._count:
@@ -201,7 +201,7 @@ class UniqueIndex(Accumulator):
         counts = Counter(key for key in self._all_keys() if hash(key) in repeated)
         return {key for key, times in counts.items() if times > 1}
 
-    def _all_keys(self) -> Iterator[Any]:
+    def _all_keys(self) -> Iterator[object]:
         return chain(self._keys(), self.sink.all_keys() if self.sink else ())
 
     def suspicious_positions(self) -> Sequence[int] | None:
@@ -210,11 +210,11 @@ class UniqueIndex(Accumulator):
             return [position for position, key in enumerate(self._keys()) if key in self.suspects]
         return None if self._count else self.sink.positions_of(self.suspects)
 
-    def suspects_among(self, values: Sequence[Any]) -> list[int]:
+    def suspects_among(self, values: Sequence[object]) -> list[int]:
         """Return which of these records have a key that is a suspect."""
         return [place for place, key in enumerate(map(self.key, values)) if key in self.suspects]
 
-    def find_first(self, value: Any, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
+    def find_first(self, value: object, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
         """The second pass over a record: the place of an earlier one with the same key, if there is one.
 
         `ref` is the position of the record, `part` its file if several files hold the list.
@@ -245,10 +245,10 @@ def is_ascending(keys: list[Any]) -> bool:
         return False
 
 
-def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
+def _key_with_defaults(rule: Unique) -> Callable[[object], tuple[object, ...]]:
     defaults = dict(rule.defaults)
 
-    def key(value: Any) -> tuple[Any, ...]:
+    def key(value: object) -> tuple[object, ...]:
         mine = (getattr(value, name) for name in rule.fields)
         return tuple(defaults.get(name) if v is None else v for name, v in zip(rule.fields, mine, strict=True))
 
@@ -268,10 +268,10 @@ class Constant(CollectionRule, frozen=True, kw_only=True):
 class _ConstantCheck(Accumulator):
     def __init__(self, rule: Constant) -> None:
         self.rule = rule
-        self.first: Any = None
+        self.first: str | None = None
         self.done = False
 
-    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+    def see(self, value: object, index: int, offset: int, raw: bytes) -> Finding | None:
         mine = getattr(value, self.rule.field)
         if mine is None or self.done or mine == self.first or (self.first and mine.lower() == self.first.lower()):
             return None
@@ -317,7 +317,7 @@ class _MonotonicCheck(Accumulator):
         self.records = array("q")
         self.decreased = False
 
-    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+    def see(self, value: object, index: int, offset: int, raw: bytes) -> Finding | None:
         by, mine = self.get(value)
         if by is None or mine is None:
             return None
@@ -384,10 +384,10 @@ class _FlagCheck(Accumulator):
         self.rule = rule
         self.by = attrgetter(*rule.by) if rule.by else None
         self.groups: dict[str, _Group] = {}
-        self.unsure: set[Any] = set()
+        self.unsure: set[str | None] = set()
         """Groups with an invalid record; None: an invalid record that may belong to any group."""
 
-    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+    def see(self, value: object, index: int, offset: int, raw: bytes) -> Finding | None:
         rule = self.rule
         name = getattr(value, rule.group)
         group = self.groups.get(name)

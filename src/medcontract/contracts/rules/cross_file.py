@@ -12,14 +12,14 @@ Checks that need information the summary lacks are skipped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from medcontract.contracts.rules.base import Rule
-from medcontract.contracts.rules.id_hints import lost_zeros_hint
+from medcontract.contracts.rules.record import Rule
 from medcontract.problems import Finding, Path, shorten
 
 Key = str | tuple[str, ...]
@@ -31,9 +31,9 @@ class OtherFile(Struct, frozen=True, kw_only=True):
 
     ids: Collection[Any] | None = None
     """The ids of its records."""
-    find: Callable[[Key], Any] | None = None
+    find: Callable[[Key], object] | None = None
     """Returns what is kept of the record with an id, or None if there is no such record."""
-    header: Any = None
+    header: object = None
     """Its header, or the document; fields are attributes."""
 
 
@@ -55,11 +55,11 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
         """Findings about ids of the other file that have no record in this one."""
         return iter(())
 
-    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
+    def items_in(self, document: object) -> Iterable[tuple[Path, object]]:
         """The values in a document that the rule applies to, with their paths; by default the document itself."""
         return (((), document),)
 
-    def check_document(self, document: Any, other: OtherFile) -> Iterator[Finding]:
+    def check_document(self, document: object, other: OtherFile) -> Iterator[Finding]:
         """Check a document in memory."""
         finding = self.check_header(document, other)
         if finding:
@@ -79,7 +79,7 @@ def record_checks(rules: Iterable[CrossFileRule], others: Mapping[str, OtherFile
     return [check for check in checks if check is not None]
 
 
-def run_checks(checks: Sequence[RecordCheck], record: Any) -> list[Finding]:
+def run_checks(checks: Sequence[RecordCheck], record: object) -> list[Finding]:
     """The findings of all checks about one record."""
     return [finding for check in checks if (finding := check(record)) is not None]
 
@@ -90,7 +90,7 @@ class Equal(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "equal"
     field: str
 
-    def check_header(self, header: Any, other: OtherFile) -> Finding | None:
+    def check_header(self, header: object, other: OtherFile) -> Finding | None:
         mine, theirs = getattr(header, self.field, None), getattr(other.header, self.field, None)
         if mine is None or theirs is None or mine == theirs:
             return None
@@ -129,7 +129,7 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
         if ids is None:
             return None
 
-        def check(record: Any) -> Finding | None:
+        def check(record: object) -> Finding | None:
             mine = id_of(record)
             if mine in ids:
                 return None
@@ -138,18 +138,19 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
 
         return check
 
-    def _id_of(self) -> Callable[[Any], Any]:
-        if self.default is None:
+    def _id_of(self) -> Callable[[object], Key | None]:
+        default = self.default
+        if default is None:
             return attrgetter(*self.id_fields)
 
-        def with_default(record: Any) -> Any:
-            value = getattr(record, self.field)
-            value = self.default if value is None else value
+        def with_default(record: object) -> Key:
+            found: str | None = getattr(record, self.field)
+            value = default if found is None else found
             return value if self.with_field is None else (getattr(record, self.with_field), value)
 
         return with_default
 
-    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
+    def items_in(self, document: object) -> Iterable[tuple[Path, object]]:
         if self.within is None:
             return super().items_in(document)
         return (((self.within, number), item) for number, item in enumerate(getattr(document, self.within)))
@@ -192,7 +193,7 @@ class SameValue(CrossFileRule, frozen=True, kw_only=True):
         if find is None:
             return None
 
-        def check(record: Any) -> Finding | None:
+        def check(record: object) -> Finding | None:
             mine = value_of(record)
             theirs = getattr(find(id_of(record)), self.field, mine)  # a list of expected ids may lack the field
             return None if mine == theirs else self.finding((self.field,))
@@ -215,14 +216,14 @@ class SameOrder(CrossFileRule, frozen=True, kw_only=True):
 class OrderCheck:
     """The check of `SameOrder`. It compares records with each other, so it has a state."""
 
-    def __init__(self, rule: SameOrder, find: Callable[[Key], Any]) -> None:
+    def __init__(self, rule: SameOrder, find: Callable[[Key], object]) -> None:
         self._rule = rule
         self._find = find
         self._id_of, self._group_of = attrgetter(rule.key), attrgetter(rule.group)
         self._place_of = attrgetter(*rule.by)
         self.state = OrderState()
 
-    def __call__(self, record: Any) -> Finding | None:
+    def __call__(self, record: object) -> Finding | None:
         theirs = self._find(self._id_of(record))
         if theirs is None:
             return None
@@ -242,7 +243,7 @@ class OrderState:
     def __init__(self) -> None:
         self.earliest: dict[Any, Any] = {}
         self.latest: dict[Any, Any] = {}
-        self.reported: set[Any] = set()
+        self.reported: set[object] = set()
 
     def absorb(self, other: OrderState) -> bool:
         """Merge the state after the records that follow, which were checked separately.
@@ -264,3 +265,53 @@ class OrderState:
 
 def _shown(key: Key) -> str:
     return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+# --- ids that spreadsheets and DataFrames changed: 007 becomes 7 or 7.0
+
+_MOST_ZEROS = 10
+_NUMBER = re.compile(r"[0-9]+")
+_SCIENTIFIC = re.compile(r"[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,}")
+_KEEP_TEXT = "keep ids as text (in pandas: dtype=str; in Excel: format the column as Text)"
+_ZEROS = f"an expected id differs only in leading zeros; {_KEEP_TEXT}"
+_SCIENTIFIC_HINT = f"the id is in scientific notation, which spreadsheets write for long numbers; {_KEEP_TEXT}"
+_DECIMAL = f"an expected id is the same without '.0'; {_KEEP_TEXT}"
+
+
+def lost_zeros_hint(key: object, ids: Collection[object]) -> str | None:
+    """The hint for an id, or a tuple of them, that would be among the others if it had been kept as text."""
+    found = next((hint for other, hint in originals(key) if other in ids), None)
+    return found or (_SCIENTIFIC_HINT if is_scientific(key) else None)
+
+
+def is_scientific(key: object) -> bool:
+    """Whether an id, or one of a tuple, is what spreadsheets make of a long number, of which digits are lost."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(part, str) and _SCIENTIFIC.fullmatch(part) for part in parts)
+
+
+def originals(key: object) -> Iterator[tuple[object, str]]:
+    """The ids that an id, or a tuple of them, may have been before it was changed, and the hint for that."""
+    parts = key if isinstance(key, tuple) else (key,)
+    for position, part in enumerate(parts):
+        for text, hint in _originals(part) if isinstance(part, str) else ():
+            changed = (*parts[:position], text, *parts[position + 1 :])
+            yield changed if isinstance(key, tuple) else text, hint
+
+
+def _originals(text: str) -> Iterator[tuple[str, str]]:
+    """What the text may have been, and the hint for that."""
+    whole = re.sub(r"(?<=[0-9])\.0+\Z", "", text)
+    if whole != text:
+        yield whole, _DECIMAL
+        yield from ((other, _ZEROS) for other in _with_zeros(whole))
+    yield from ((other, _ZEROS) for other in _with_zeros(text))
+
+
+def _with_zeros(text: str) -> Iterator[str]:
+    """The text without leading zeros, or with more of them, in its first or its last number."""
+    numbers = list(_NUMBER.finditer(text))
+    for match in {number.start(): number for number in numbers[:1] + numbers[-1:]}.values():
+        before, digits, after = text[: match.start()], match.group().lstrip("0") or "0", text[match.end() :]
+        for zeros in range(_MOST_ZEROS + 1):
+            yield before + "0" * zeros + digits + after

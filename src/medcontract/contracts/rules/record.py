@@ -1,4 +1,4 @@
-"""Rules about one record, or about the fields of one document or header."""
+"""The base class of all rules, and the rules about one record, or about the fields of one document or header."""
 
 from __future__ import annotations
 
@@ -9,11 +9,40 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import repeat
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from medcontract.contracts.rules.base import Rule
+from msgspec import Struct
+
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.problems import Finding
+from medcontract.problems import Finding, Path, Ref, Severity
+from medcontract.types import JsonObject
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """Fields that all kinds of rules have."""
+
+    kind: ClassVar[str]
+    scope: ClassVar[Literal["object", "list", "files"]]
+    code: str
+    message: str
+    hint: str | None = None
+    severity: Severity = "error"
+
+    def publish(self) -> JsonObject:
+        """The rule as JSON."""
+        data: JsonObject = {"kind": self.kind, "scope": self.scope}
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and value != ():
+                data[name] = _listed(value)
+        return data
+
+    def finding(self, path: Path, ref: Ref | None = None, hint: str | None = None) -> Finding:
+        return Finding(self.code, self.message, hint or self.hint, self.severity, path, ref)
+
+
+def _listed(value: object) -> object:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
 class RecordRule(Rule, frozen=True, kw_only=True):
@@ -25,7 +54,7 @@ class RecordRule(Rule, frozen=True, kw_only=True):
         """What is wrong; an empty tuple if nothing is."""
         raise NotImplementedError
 
-    def all_pass(self, values: list[Any]) -> bool:
+    def all_pass(self, values: Sequence[Any]) -> bool:
         """Whether all values satisfy the rule."""
         return not any(map(self.check, values))
 
@@ -43,7 +72,7 @@ class Sum(RecordRule, frozen=True, kw_only=True):
     minimum: float
     maximum: float
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         numbers = getattr(value, self.field)
         if numbers is None:
             return ()
@@ -54,7 +83,7 @@ class Sum(RecordRule, frozen=True, kw_only=True):
             return ()
         return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
 
-    def all_pass(self, values: list[Any]) -> bool:
+    def all_pass(self, values: Sequence[object]) -> bool:
         lists = list(map(attrgetter(self.field), values))
         if None in lists:
             lists = [numbers for numbers in lists if numbers is not None]
@@ -68,7 +97,7 @@ class Order(RecordRule, frozen=True, kw_only=True):
     kind: ClassVar = "order"
     fields: tuple[str, str]
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         first, second = self.fields
         low, high = getattr(value, first), getattr(value, second)
         return (self.finding((second,)),) if low is not None and high is not None and high < low else ()
@@ -80,7 +109,7 @@ class CalendarDate(RecordRule, frozen=True, kw_only=True):
     kind: ClassVar = "calendar-date"
     field: str
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         date = getattr(value, self.field)
         if date is None or isinstance(date, str):
             return () if date is None or _day_exists(date) else (self.finding((self.field,)),)
@@ -106,12 +135,12 @@ class Limit(RecordRule, frozen=True, kw_only=True):
     minimum: float
     below: float | None = None
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         number = getattr(value, self.field)
         inside = number is not None and number >= self.minimum and (self.below is None or number < self.below)
         return (self.finding((self.field,)),) if inside else ()
 
-    def all_pass(self, values: list[Any]) -> bool:
+    def all_pass(self, values: Sequence[object]) -> bool:
         numbers = [number for number in map(attrgetter(self.field), values) if number is not None]
         return not numbers or max(numbers) < self.minimum
 
@@ -122,16 +151,16 @@ class Distinct(RecordRule, frozen=True, kw_only=True):
     kind: ClassVar = "distinct"
     field: str
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         items = getattr(value, self.field)
         if items is None or len(items) < 2 or len(set(items)) == len(items):
             return ()
         return [self.finding((self.field, index)) for index in _repeated(items)]
 
 
-def _repeated(items: Sequence[Any]) -> list[int]:
+def _repeated(items: Sequence[object]) -> list[int]:
     """The indexes of items that equal an earlier one."""
-    seen: set[Any] = set()
+    seen: set[object] = set()
     found = []
     for index, item in enumerate(items):
         if item in seen:
@@ -151,14 +180,14 @@ class Requires(RecordRule, frozen=True, kw_only=True):
     requires: str
     value: str | None = None
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         mine = getattr(value, self.field)
         applies = has_content(mine) if self.value is None else mine == self.value
         if not applies or has_content(getattr(value, self.requires)):
             return ()
         return (self.finding((self.field,)),)
 
-    def all_pass(self, values: list[Any]) -> bool:
+    def all_pass(self, values: Sequence[object]) -> bool:
         applies = self.value is None or self.value in map(attrgetter(self.field), values)
         return not applies or super().all_pass(values)
 
@@ -171,11 +200,11 @@ class EmptyWhenFailed(RecordRule, frozen=True, kw_only=True):
     flag: str
     text: str
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         failed = not getattr(value, self.flag) or has_content(getattr(value, self.text))
         return (self.finding((self.field,)),) if failed and getattr(value, self.field) else ()
 
-    def all_pass(self, values: list[Any]) -> bool:
+    def all_pass(self, values: Sequence[object]) -> bool:
         none_failed = all(map(attrgetter(self.flag), values)) and not any(map(attrgetter(self.text), values))
         return none_failed or super().all_pass(values)
 
@@ -187,7 +216,7 @@ class ForbidValue(RecordRule, frozen=True, kw_only=True):
     field: str
     value: bool | str
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         mine = getattr(value, self.field)
         return (self.finding((self.field,)),) if type(mine) is type(self.value) and mine == self.value else ()
 
@@ -203,7 +232,7 @@ class ForbidPattern(RecordRule, frozen=True, kw_only=True):
     field: str
     pattern: str
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         matches = _compiled(self.pattern).search
         return [
             self.finding((self.items, index, self.field))
@@ -222,7 +251,7 @@ class AnyAbove(RecordRule, frozen=True, kw_only=True):
     field: str
     above: float
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         numbers = getattr(value, self.field).values()
         return () if any(number > self.above for number in numbers) else (self.finding((self.field,)),)
 
@@ -239,7 +268,7 @@ class RequireAny(RecordRule, frozen=True, kw_only=True):
     present: tuple[str, ...] = ()
     filled: tuple[str, ...] = ()
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         found = (
             any(has_content(_inside(value, name)) for name in (*self.texts, *self.filled))
             or any(_inside(value, name) is not None for name in self.present)
@@ -256,7 +285,7 @@ class Disjoint(RecordRule, frozen=True, kw_only=True):
     kind: ClassVar = "disjoint"
     fields: tuple[str, ...]
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         from medcontract.normalizers.folding import fold
 
         first: dict[str, str] = {}
@@ -278,7 +307,7 @@ class UniqueSpellings(RecordRule, frozen=True, kw_only=True):
     field: str
     names: tuple[str, ...] = ()
 
-    def check(self, value: Any) -> Sequence[Finding]:
+    def check(self, value: object) -> Sequence[Finding]:
         from medcontract.normalizers.folding import fold
 
         spellings = getattr(value, self.field) or {}
@@ -292,7 +321,7 @@ class UniqueSpellings(RecordRule, frozen=True, kw_only=True):
         ]
 
 
-def _inside(value: Any, name: str) -> Any:
+def _inside(value: object, name: str) -> Any:
     for part in name.split("."):
         if value is None:
             return None
@@ -300,7 +329,7 @@ def _inside(value: Any, name: str) -> Any:
     return value
 
 
-def has_content(value: Any) -> bool:
+def has_content(value: object) -> bool:
     """Whether a value has content: not absent, null, false, blank or empty. A number always has content, even 0."""
     if isinstance(value, str):
         return bool(value.strip(BLANKS))
