@@ -374,7 +374,7 @@ class EcgScorer(Scorer):
         return rhythm
 
     def limits(
-        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], result: Mapping[str, Any] | None
+        self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any], result: Mapping[str, Any] | None
     ) -> Iterable[TrackLimit]:
         (pairing,) = pairings.values()
         runs, wanted = len(pairing.runs()), self.protocol["min_runs"]
@@ -390,7 +390,7 @@ class EcgScorer(Scorer):
             code="ECG402", failure=("the model is too slow", "use a smaller model"),
         )  # fmt: skip
 
-    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
         (pairing,) = pairings.values()
         for run in pairing.runs():
             rhythms = [rhythm for rhythm in marks(pairing, run) if rhythm is not None]

@@ -75,14 +75,14 @@ class Truth(Struct, kw_only=True):
     track: Track
     scorer: Scorer
     parts: list[Part] = []
-    expected: dict[str, Expected[Any]] = {}
+    expected: dict[str, Expected] = {}
     """By contract."""
     headers: dict[str, Header] = {}
     content: dict[str, str] = {}
     """The hash of the records, by contract."""
     reasons: tuple[str, ...] = ()
     """Why nothing can be scored against it."""
-    pairs: tuple[Pair[Any, Any], ...] = ()
+    pairs: tuple[Pair, ...] = ()
     """Used instead of the pairs of the scorer, if given."""
     documents: dict[str, Any] = {}
     """Auxiliary files that rules of the truth refer to."""
@@ -192,7 +192,7 @@ class _AuxiliarySink(Struct):
     keep: Callable[[Any], Any] | None
     invalid: InvalidIds
     checks: Sequence[RecordCheck]
-    id_sinks: Sequence[Expected[Any]]
+    id_sinks: Sequence[Expected]
     kept: list[Any] = []
 
     def begin(self) -> None:
@@ -221,7 +221,7 @@ def read_collection(
     parts: Sequence[Part],
     truth: Truth,
     checks: Sequence[RecordCheck] = (),
-    id_sinks: Sequence[Expected[Any]] = (),
+    id_sinks: Sequence[Expected] = (),
 ) -> list[Any] | None:
     """Read an auxiliary file, and return what the track keeps of its records, if anything.
 
@@ -278,7 +278,7 @@ class Readings(Struct, kw_only=True):
     documents: dict[str, Any]
     reasons: list[str]
     """Why the files of the submission cannot be scored."""
-    pairings: dict[str, Pairing[Any, Any]] = {}
+    pairings: dict[str, Pairing] = {}
     headers: dict[str, Header] = {}
     fields: dict[str, str] = {}
     """Fields of the result that the caller sets."""
@@ -322,7 +322,7 @@ def read_submission(truth: Truth, files: Files, settings: Settings, given: Heade
     return found
 
 
-def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
+def _read_pair(parts: Sequence[Part], pairing: Pairing, truth: Truth, settings: Settings) -> None:
     """Pair the records with their truth, in chunks if that pays off."""
     pool = settings.pool_for(parts)
     if pool and not truth.pairs:
@@ -334,7 +334,7 @@ def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, 
     read(parts, pairing)
 
 
-def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
+def _report_missing(part: Part, pairing: Pairing) -> None:
     """Report expected ids without a record, as problems of the first part, without a place."""
     missing = pairing.missing()
     part.collector.new_series()

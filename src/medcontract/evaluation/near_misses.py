@@ -162,7 +162,7 @@ def only_in_spelling(near: Sequence[tuple[Key, Key]], other: str) -> str:
     return f"{'differ' if len(near) > 1 else 'differs'} from {other} only in {differences(near)}"
 
 
-def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
+def near_misses(pairings: Iterable[Pairing]) -> tuple[list[str], list[str]]:
     """Count unknown ids that differ from one of the truth only in spelling, and show some of them (as hints)."""
     warnings: list[str] = []
     hints: list[str] = []

@@ -34,7 +34,7 @@ _EXAMPLES = 3
 class LabelTally:
     """The predicted labels of one vocabulary. Only the first labels that are not in the truth are kept."""
 
-    def __init__(self, pair: Pair[Any, Any], vocabulary: Vocabulary) -> None:
+    def __init__(self, pair: Pair, vocabulary: Vocabulary) -> None:
         self.pair = pair
         self.vocabulary = vocabulary
         self.total = 0
@@ -66,7 +66,7 @@ def as_problem(remark: Remark) -> Problem:
     return Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint)
 
 
-def on_answers(pairings: Iterable[Pairing[Any, Any]], participant: bool) -> Iterator[Problem]:
+def on_answers(pairings: Iterable[Pairing], participant: bool) -> Iterator[Problem]:
     """Find what looks wrong in the ids and the labels of a submission that was paired with a truth."""
     for pairing in pairings:
         yield from on_ids(pairing)
@@ -99,7 +99,7 @@ def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
     return "; in the truth: ".join(few)
 
 
-def on_ids(pairing: Pairing[Any, Any]) -> Iterator[Problem]:
+def on_ids(pairing: Pairing) -> Iterator[Problem]:
     """Find unknown ids that a spreadsheet changed. It depends on the submission only, so participants see it."""
     damaged = sum(map(is_scientific, pairing.unknown))
     if damaged:

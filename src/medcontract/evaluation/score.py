@@ -349,7 +349,7 @@ def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> lis
     return [name for name in named if name]
 
 
-def _wrong_files(pairings: Iterable[Pairing[Any, Any]], files: Files, track: Track) -> Iterator[str]:
+def _wrong_files(pairings: Iterable[Pairing], files: Files, track: Track) -> Iterator[str]:
     """Return reasons to think that the wrong files were passed: another truth, or two versions of one file."""
     for pairing in pairings:
         if pairing.unknown_count and not any(pairing.marks_by_run.values()):

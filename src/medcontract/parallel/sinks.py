@@ -34,7 +34,7 @@ class Recipe(Struct, frozen=True):
     options: ScoringOptions
 
     @classmethod
-    def of(cls, track: Track, scorer: Scorer, pair: Pair[Any, Any]) -> Recipe:
+    def of(cls, track: Track, scorer: Scorer, pair: Pair) -> Recipe:
         return cls(track.id, (pair.truth, pair.submission), scorer.protocol, scorer.options)
 
     def check(self) -> None:
@@ -42,7 +42,7 @@ class Recipe(Struct, frozen=True):
         if not tracks.is_known_elsewhere(self.track):
             raise pickle.PicklingError(f"the track {self.track} was registered by a call")
 
-    def find_pair(self) -> Pair[Any, Any]:
+    def find_pair(self) -> Pair:
         scorer = tracks.track(self.track).scorer(self.protocol, self.options, self.contracts)
         return next(pair for pair in scorer.pairs if (pair.truth, pair.submission) == self.contracts)
 
@@ -55,7 +55,7 @@ def _without_headers(others: dict[str, OtherFile]) -> dict[str, OtherFile]:
 class PairingSinks:
     """For the records of a submission, which are paired with a truth that was read before."""
 
-    def __init__(self, track: Track, scorer: Scorer, pairing: Pairing[Any, Any]) -> None:
+    def __init__(self, track: Track, scorer: Scorer, pairing: Pairing) -> None:
         self._recipe = Recipe.of(track, scorer, pairing.pair)
         self._pairing = pairing.fresh()
 
@@ -75,14 +75,14 @@ class PairingSinks:
         unique: tuple[Unique, ...]
         self._recipe, truth, rules, others, unique = state
         pair = self._recipe.find_pair()
-        expected: Expected[Any] = Expected.of(pair, truth)
+        expected: Expected = Expected.of(pair, truth)
         self._pairing = Pairing(pair, expected, rules, {**others, pair.truth: expected.as_other_file()}, unique)
 
-    def fresh(self) -> Pairing[Any, Any]:
+    def fresh(self) -> Pairing:
         return self._pairing.fresh()
 
 
-def can_send(pairing: Pairing[Any, Any]) -> bool:
+def can_send(pairing: Pairing) -> bool:
     """Whether the marks of a submission can be sent between processes: not if they refer to complete records."""
     try:
         pickle.dumps(pairing.expected.items[:1])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import chain, count, islice, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
@@ -26,8 +26,6 @@ from medcontract.scoring.marks import NOT_EXPECTED
 if TYPE_CHECKING:
     from medcontract.scoring.pairing import Pair
 
-Item = TypeVar("Item")
-
 
 def validated(value: Any) -> Any:
     """The wrapped value. Raises `TypeError` for any other value: only data that passed its contract is scored."""
@@ -36,7 +34,7 @@ def validated(value: Any) -> Any:
     return value.value
 
 
-class Expected(Generic[Item]):
+class Expected:
     """A sink for the truth: collects the expected ids, and the item of each."""
 
     empty: ClassVar[str] = "the truth is empty"
@@ -45,7 +43,7 @@ class Expected(Generic[Item]):
     def __init__(
         self,
         key: Sequence[str],
-        item: Callable[[Any], Item],
+        item: Callable[[Any], Any],
         checks: Sequence[RecordCheck] = (),
         wanted: Callable[[Any], bool] | None = None,
     ) -> None:
@@ -56,14 +54,14 @@ class Expected(Generic[Item]):
         self._wanted = wanted
         """Selects records, if not all are expected."""
         self._content = ContentHash()
-        self.items: list[Item] = []
+        self.items: list[Any] = []
         self.keys: list[Key] = []
         """The ids, in the order of the truth."""
         self._index: dict[Key, int] = {}
         self._repeated: list[Key] = []
 
     @classmethod
-    def of(cls, pair: Pair[Item, Any], items: ExpectedItems) -> Expected[Item]:
+    def of(cls, pair: Pair, items: ExpectedItems) -> Expected:
         """Return the expected items that another process read."""
         expected = cls(pair.key, pair.item)
         expected.keys, expected.items = items.keys, items.items
@@ -122,7 +120,7 @@ class Expected(Generic[Item]):
     def key_count(self) -> int:
         return len(self.keys) + len(self._repeated)
 
-    def only(self, numbers: Sequence[int]) -> Expected[Item]:
+    def only(self, numbers: Sequence[int]) -> Expected:
         """Return a copy with some of the items, in this order."""
         other = copy(self)
         other.keys, other.items = [self.keys[n] for n in numbers], [self.items[n] for n in numbers]
@@ -170,7 +168,7 @@ class Expected(Generic[Item]):
             self._repeated.append(key)
         return number
 
-    def find(self, key: Key) -> Item | None:
+    def find(self, key: Key) -> Any:
         """The item of an expected id; None for an id that is not expected."""
         number = self.index.get(key)
         return None if number is None else self.items[number]
@@ -194,7 +192,7 @@ class Expected(Generic[Item]):
 class _Ids(Collection[Key]):
     """The expected ids, for rules that look some of them up."""
 
-    def __init__(self, expected: Expected[Any]) -> None:
+    def __init__(self, expected: Expected) -> None:
         self._expected = expected
 
     def __contains__(self, key: object) -> bool:
@@ -224,7 +222,7 @@ def _expected_items(keys: bytes, *others: Any) -> ExpectedItems:
     return ExpectedItems(marshal.loads(keys), *others)  # noqa: S302  # made by `__reduce__`
 
 
-class AnyId(Expected[None]):
+class AnyId(Expected):
     """Accepts every id, if it is unknown which are expected."""
 
     def __init__(self, key: Sequence[str]) -> None:

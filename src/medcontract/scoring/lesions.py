@@ -218,7 +218,7 @@ class LesionsScorer(Scorer):
 
     def limits(
         self,
-        pairings: Mapping[str, Pairing[Any, Any]],
+        pairings: Mapping[str, Pairing],
         documents: Mapping[str, Any],
         result: Mapping[str, Any] | None,
     ) -> Iterator[Limit]:

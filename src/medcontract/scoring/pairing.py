@@ -8,7 +8,7 @@ from copy import copy
 from itertools import chain, compress
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -26,10 +26,9 @@ from medcontract.contracts.rules import (
 )
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
-from medcontract.scoring.expected import Expected, Item, read_field, validated
+from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.marks import INVALID, NOT_EXPECTED, REPEATED, Marks, Unscored
 
-Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
 _MANY_IDS = 5000
 
@@ -58,17 +57,17 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     """Whether every expected item has labels, so that a submission without any cannot be right."""
 
 
-class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
+class Pair(Struct, frozen=True, kw_only=True):
     """A truth and its submission: how their records are paired, and what is measured."""
 
     truth: str
     submission: str
     key: tuple[str, ...]
-    item: Callable[[Any], Item]
+    item: Callable[[Any], Any]
     """Extracts what scoring needs from a record of the truth."""
-    measure: Callable[[Item, Any], Mark]
+    measure: Callable[[Any, Any], Any]
     """Extracts what scoring needs from a processed record of the submission: its mark."""
-    measure_all: Callable[[Iterable[Item], Sequence[Any]], Iterable[Mark]] | None = None
+    measure_all: Callable[[Iterable[Any], Sequence[Any]], Iterable[Any]] | None = None
     """Like `measure`, for many records, if that is faster."""
     run: str | None = None
     """The field with the run of a record."""
@@ -78,11 +77,11 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
 
     vocabularies: tuple[Vocabulary, ...] = ()
     """Labels that truth and submission must have in common."""
-    own_truth: Callable[[], Expected[Item]] | None = None
+    own_truth: Callable[[], Expected] | None = None
     """Set if the submission is its own truth: creates the sink that reads it first, for the expected items."""
 
 
-def measured_mark(pair: Pair[Item, Mark], item: Item, record: Any) -> Mark | Unscored:
+def measured_mark(pair: Pair, item: Any, record: Any) -> Any:
     """The mark of a valid record: what is measured, unless it failed."""
     error = record.error if pair.can_fail else None
     return Unscored("failed", error) if error is not None and error.strip(BLANKS) else pair.measure(item, record)
@@ -98,13 +97,13 @@ class PairingState(NamedTuple):
     order: list[OrderState]
 
 
-class Pairing(Generic[Item, Mark]):
+class Pairing:
     """A sink for the submission: pairs each record with its expected item, and keeps its mark."""
 
     def __init__(
         self,
-        pair: Pair[Item, Mark],
-        expected: Expected[Item],
+        pair: Pair,
+        expected: Expected,
         rules: Sequence[CrossFileRule] = (),
         others: Mapping[str, OtherFile] = MappingProxyType({}),
         unique: Sequence[Unique] = (),
@@ -143,7 +142,7 @@ class Pairing(Generic[Item, Mark]):
     def unknown_count(self) -> int:
         return len(self._unknown)
 
-    def fresh(self) -> Pairing[Item, Mark]:
+    def fresh(self) -> Pairing:
         """The same pairing without marks."""
         return Pairing(self.pair, self.expected, self.rules, self.others, self.unique)
 
@@ -337,13 +336,13 @@ class Pairing(Generic[Item, Mark]):
         self._bad.setdefault(run, set()).add(number)
         return self._repeated() if again else ()
 
-    def changed(self, mark: Callable[[Any], Any]) -> Pairing[Item, Any]:
+    def changed(self, mark: Callable[[Any], Any]) -> Pairing:
         """Return a copy with a function applied to each mark."""
         other = copy(self)
         other.marks_by_run = {run: marks.changed(mark) for run, marks in self.marks_by_run.items()}
         return other
 
-    def only(self, numbers: Sequence[int]) -> Pairing[Item, Mark]:
+    def only(self, numbers: Sequence[int]) -> Pairing:
         """Return a copy with some of the items, in this order. It has the same runs."""
         other = copy(self)
         other.expected = self.expected.only(numbers)
@@ -374,7 +373,7 @@ class Pairing(Generic[Item, Mark]):
         return [self.expected.keys[number] for number in sorted(numbers)]
 
 
-def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
+def marks(pairing: Pairing, run: str) -> list[Any]:
     """Return the mark of each expected item; None for items that are not processed."""
     run_marks = pairing.marks_by_run.get(run, Marks())
     found = run_marks.listed(len(pairing.expected.items))
@@ -383,6 +382,6 @@ def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
     return found
 
 
-def marks_as_bytes(pairing: Pairing[Any, Any], run: str, unprocessed: int) -> bytes:
+def marks_as_bytes(pairing: Pairing, run: str, unprocessed: int) -> bytes:
     """Return what `marks` does, for marks that are integers below 256: `unprocessed` instead of None."""
     return pairing.marks_by_run.get(run, Marks()).as_bytes(len(pairing.expected.items), unprocessed)

@@ -127,7 +127,7 @@ def verdict_on(scorer: Scorer, tally: Tally, check: Callable[[Finished], object]
     )
 
 
-def processed_by_run(pairings: Iterable[Pairing[Any, Any]]) -> dict[str, int]:
+def processed_by_run(pairings: Iterable[Pairing]) -> dict[str, int]:
     """How many expected items were processed in each run, over all pairings."""
     runs: dict[str, int] = {}
     for pairing in pairings:
@@ -149,7 +149,7 @@ def below_the_gate(gate: Processing, run: str) -> str:
     return f"{where}{gate.share} processed ({counted}), at least {gate.required} required: {more}"
 
 
-def processed_counts(pairing: Pairing[Any, Any]) -> dict[str, int]:
+def processed_counts(pairing: Pairing) -> dict[str, int]:
     """How many expected items were processed, by run."""
     return {run: marks.processed for run, marks in pairing.runs().items()}
 

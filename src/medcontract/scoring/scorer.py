@@ -44,7 +44,7 @@ NO_OPTIONS = ScoringOptions()
 class Answers(Struct, kw_only=True):
     """A submission after reading, for a scorer to tally."""
 
-    pairings: dict[str, Pairing[Any, Any]]
+    pairings: dict[str, Pairing]
     """By the contract of the truth."""
     documents: dict[str, Any]
     """Values of auxiliary files, by contract."""
@@ -55,7 +55,7 @@ class Answers(Struct, kw_only=True):
     settings: dict[str, str] = {}
     """Fields of the result that the caller sets (`ResultFields.settable`)."""
 
-    def pairing(self) -> Pairing[Any, Any]:
+    def pairing(self) -> Pairing:
         """The pairing of a track that has only one."""
         (only,) = self.pairings.values()
         return only
@@ -152,7 +152,7 @@ class Remark(Struct, frozen=True, kw_only=True):
 class Scorer(ABC):
     """How a track scores one submission. Required: `pairs`, `tally`, `figures`."""
 
-    pairs: tuple[Pair[Any, Any], ...]
+    pairs: tuple[Pair, ...]
     """How records of a truth and of a submission are paired, and what is measured."""
 
     result_below_gate: ClassVar[bool] = False
@@ -187,14 +187,14 @@ class Scorer(ABC):
 
     def limits(
         self,
-        pairings: Mapping[str, Pairing[Any, Any]],
+        pairings: Mapping[str, Pairing],
         documents: Mapping[str, Any],
         result: Mapping[str, Any] | None,
     ) -> Iterable[Limit]:
         """Check the limits of the track, on probed records and, if there is one, on the result."""
         return ()
 
-    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterable[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterable[Remark]:
         """What looks like a mistake, even without a truth: in probed records and auxiliary files."""
         return ()
 

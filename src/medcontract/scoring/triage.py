@@ -179,7 +179,7 @@ _ABOUT_A_THOUSAND = (200, 5_000)
 """Times the time between the first and the last message: a runtime within these bounds is in milliseconds."""
 
 
-def _milliseconds(pairing: Pairing[Any, Any]) -> Iterator[Remark]:
+def _milliseconds(pairing: Pairing) -> Iterator[Remark]:
     """Times that are too long for seconds. (Times of messages are checked by a rule of the contract.)"""
     lengths = sorted(
         each.segment_stop_time_sec - each.segment_start_time_sec
@@ -259,7 +259,7 @@ class TriageScorer(Scorer):
             record.end_of_case, record.message_sent_time, record.message_received_time, record.cumulative_runtime_sec
         )
 
-    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
         """Cases of the inventory that are answered completely, but have no record with `end_of_case`; units of time."""
         (pairing,) = pairings.values()
         yield from _milliseconds(pairing)

@@ -147,14 +147,14 @@ def test_what_is_compared_with_other_files_is_not_for_participants() -> None:
     assert not any(map(reveals_truth, (*named, "MC201", "MC401")))
 
 
-_PAIR: Pair[Any, Any] = Pair(
+_PAIR: Pair = Pair(
     truth="x/truth", submission="x/answers", key=("id",), item=lambda record: record, can_fail=False,
     measure=lambda item, record: "mark",
 )  # fmt: skip
 
 
-def _expected() -> Expected[Any]:
-    expected: Expected[Any] = Expected.of(_PAIR, ExpectedItems([], [], ascending=False))
+def _expected() -> Expected:
+    expected: Expected = Expected.of(_PAIR, ExpectedItems([], [], ascending=False))
     for number, name in enumerate("abc"):
         expected.index[name] = number
         expected.items.append(_record(id=name, case="A"))
@@ -180,7 +180,7 @@ def test_many_good_records_are_paired_at_once(submission: str, monkeypatch: pyte
     rules = find(submission).file_rules
     (key,) = {rule.id_fields for rule in rules if isinstance(rule, Reference)}
     pair = replace(_PAIR, truth=rules[0].other, submission=submission, key=key)
-    expected: Expected[Any] = Expected.of(pair, ExpectedItems([], [], ascending=False))
+    expected: Expected = Expected.of(pair, ExpectedItems([], [], ascending=False))
     rows = [_record(**dict.fromkeys(key, str(number))) for number in range(3)]
     for number, row in enumerate(rows):
         expected.index[attrgetter(*key)(row)] = number

@@ -39,7 +39,7 @@ def answers(draw: st.DrawFn) -> SimpleNamespace:
     return SimpleNamespace(answer=draw(texts), rationale=draw(texts), diagnosis=draw(texts), entities=given)
 
 
-def pair() -> Pair[Any, Any]:
+def pair() -> Pair:
     (found,) = TRACK.scorer(TRACK.protocol, NO_OPTIONS, (REFERENCES, PREDICTIONS)).pairs
     return found
 

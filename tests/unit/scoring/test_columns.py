@@ -31,15 +31,15 @@ class ShortRow(Row, omit_defaults=True):
     """msgspec omits its null fields by itself."""
 
 
-PAIR: Pair[Any, Any] = Pair(
+PAIR: Pair = Pair(
     truth="t", submission="s", key=("id",), item=lambda row: f"item {row.id}", measure=lambda item, row: (item, row.id)
 )
 _IDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=4)
 _BLOCKS = st.lists(_IDS.flatmap(lambda ids: st.sampled_from([ids, sorted(set(ids))])), max_size=4)
 
 
-def read(blocks: Sequence[Sequence[str]]) -> Expected[Any]:
-    expected: Expected[Any] = Expected(PAIR.key, PAIR.item)
+def read(blocks: Sequence[Sequence[str]]) -> Expected:
+    expected: Expected = Expected(PAIR.key, PAIR.item)
     for block in blocks:
         expected.take(mark_validated([Row(name) for name in block], "t"))
     return expected

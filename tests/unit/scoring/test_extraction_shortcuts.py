@@ -197,7 +197,7 @@ def documents_of(kind: Kind, found: list[Any]) -> Documents:
     pair = next(each for each in scorer.pairs if each.truth == kind.labels)
     labels = [read(label_record(kind, labeled)) for labeled, *_ in found]
     keys: list[Any] = [f"D{number * 7 % 11}" for number in range(len(found))]
-    pairing: Pairing[Any, Any] = Pairing(pair, Expected.of(pair, ExpectedItems(keys, labels, ascending=False)))
+    pairing: Pairing = Pairing(pair, Expected.of(pair, ExpectedItems(keys, labels, ascending=False)))
     marks = list(comparer.measure_all(labels, [prediction(kind, *rest) for _, *rest in found]))
     numbers = [number for number in range(len(marks)) if number % 3 != 2]
     pairing.marks_of("").add(numbers, [marks[number] for number in numbers])

@@ -1411,7 +1411,7 @@ def test_plain_data_is_refused() -> None:
 
 def test_a_truth_of_plain_records_is_refused() -> None:
     """The ignored type error is the proof that a type checker refuses it too: an unused ignore fails the build."""
-    expected: Expected[str] = Expected(("report_id",), _anything)
+    expected: Expected = Expected(("report_id",), _anything)
     with pytest.raises(TypeError):
         expected.take([THREE[0]])  # type: ignore[arg-type]
     assert not expected.items
@@ -1419,7 +1419,7 @@ def test_a_truth_of_plain_records_is_refused() -> None:
 
 def test_a_submission_of_plain_records_is_refused() -> None:
     """As for a truth."""
-    pair: Pair[str, str] = Pair(
+    pair: Pair = Pair(
         truth="reports/truth", submission="reports/predictions", key=("report_id",), item=_anything, measure=_anything
     )
     pairing = Pairing(pair, Expected(("report_id",), _anything))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -48,7 +47,7 @@ def unreadable(session: Session) -> str | None:
     return f"needs a readable submission, unlike {', '.join(names)}" if names else None
 
 
-def _no_answers(session: Session, pair: Pair[Any, Any]) -> Iterator[FileProblem]:
+def _no_answers(session: Session, pair: Pair) -> Iterator[FileProblem]:
     """Say why the files of one kind contain no answers."""
     parts = session.files.groups.get(pair.submission, [])
     pairing = session.pairings.get(pair.truth)

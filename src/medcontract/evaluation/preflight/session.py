@@ -84,7 +84,7 @@ class Session:
             return truth
         pairs = tuple(self._with_probe(pair, scored=False) for pair in scorer.pairs)
         truth = Truth(track=track, scorer=scorer, pairs=pairs)
-        lists: dict[str, list[Expected[Any]]] = {}
+        lists: dict[str, list[Expected]] = {}
         for pair in scorer.pairs:
             truth.expected[pair.truth] = AnyId(pair.key)
             truth.headers[pair.truth] = {}
@@ -100,7 +100,7 @@ class Session:
                 truth.documents[name] = kept
         return truth
 
-    def _with_probe(self, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
+    def _with_probe(self, pair: Pair, scored: bool) -> Pair:
         """Return the pair with `_Probed` in place of marks; only if `scored`, with a mark. Labels are counted, too."""
         own = [LabelTally(pair, vocabulary) for vocabulary in pair.vocabularies]
         self.tallies += own
@@ -143,10 +143,10 @@ def in_files(parts: Sequence[Part], problem: Problem) -> FileProblem:
     return in_file(", ".join(part.name for part in parts), problem, parts[0].source.name if parts else None)
 
 
-class _ListedIds(Expected[Any]):
+class _ListedIds(Expected):
     """The ids of a list. Those of invalid records are expected, too: else their answers would seem to be wrong."""
 
-    def __init__(self, pair: Pair[Any, Any], id_list: ExpectedIds) -> None:
+    def __init__(self, pair: Pair, id_list: ExpectedIds) -> None:
         super().__init__(pair.key, id_list.item, wanted=id_list.only)
         self._only = id_list.only
 

@@ -180,7 +180,7 @@ class BenchmarkScorer(Scorer):
     def probe(self, record: Any) -> bool:
         return has_answer(record)
 
-    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
         """Records with nothing to score: an export without the texts of the model."""
         for pairing in pairings.values():
             probes = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is bool]

@@ -206,7 +206,7 @@ class _Known(Struct):
     reference: Any
 
 
-class OwnTruth(Expected[Item]):
+class OwnTruth(Expected):
     """Samples that are their own truth: each of their ids is expected, also those of invalid records."""
 
     empty = "there are no samples"

@@ -244,7 +244,7 @@ class ExtractionScorer(Scorer):
 
     def limits(
         self,
-        pairings: Mapping[str, Pairing[Any, Any]],
+        pairings: Mapping[str, Pairing],
         documents: Mapping[str, Any],
         result: Mapping[str, Any] | None,
     ) -> Iterator[Limit]:
@@ -265,7 +265,7 @@ class ExtractionScorer(Scorer):
     def probe(self, record: Any) -> bool:
         return failed(record)
 
-    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
         for contract, message in AuxiliaryFiles.of(documents).warnings():
             yield Remark(contract=contract, message=message)
         for kind in (LAB, PRESCRIPTION):

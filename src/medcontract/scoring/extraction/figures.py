@@ -28,7 +28,7 @@ class Documents(Struct, dict=True):
     marks: list[DocMark]
 
     @classmethod
-    def of(cls, kind: Kind, pairing: Pairing[Label, DocMark]) -> Documents:
+    def of(cls, kind: Kind, pairing: Pairing) -> Documents:
         ids: list[Any] = pairing.expected.keys
         labels = pairing.expected.items
         found = marks(pairing, "")

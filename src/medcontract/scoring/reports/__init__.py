@@ -110,7 +110,7 @@ class ReportsScorer(Scorer):
         seconds: float = record.processing_time_sec
         return seconds
 
-    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
         """Records that took too long, perhaps because their times are in milliseconds."""
         (pairing,) = pairings.values()
         times = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is float]
@@ -127,7 +127,7 @@ class ReportsScorer(Scorer):
 
     def limits(
         self,
-        pairings: Mapping[str, Pairing[Any, Any]],
+        pairings: Mapping[str, Pairing],
         documents: Mapping[str, Any],
         result: Mapping[str, Any] | None,
     ) -> Iterator[Limit]:
