@@ -37,10 +37,9 @@ from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
 from medcontract.scoring.expected import Expected, ExpectedItems
-from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
-from medcontract.scoring.scorer import Scorer, Tally
+from medcontract.scoring.scorer import Finished, Scorer, Tally
 from medcontract.scoring.scorer_checks import for_participants
 from medcontract.validation.dispatch import Part, base_name
 from medcontract.validation.report import ProblemCollector
@@ -153,7 +152,7 @@ class Contest:
         """Return the outcome for a submission that is not scored. `problems`: of its files, if they are the reason."""
         return Scored(
             track=self.track.id, protocol=self.scorer.protocol, participant=self.settings.participant,
-            verdict=Verdict(valid=False, processing=None, reasons=(reason,), warnings=tuple(notes)), problems=problems,
+            verdict=Finished(result=None, headline=None, reasons=(reason,), warnings=tuple(notes)), problems=problems,
             found=len(problems), errors=sum(problem.severity == "error" for problem in problems), failure=failure,
         )  # fmt: skip
 

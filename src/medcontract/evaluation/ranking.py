@@ -20,10 +20,9 @@ from medcontract.problems import is_plain
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import ProtocolUsed, Score
 from medcontract.scoring import tracks
-from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import coarse, rounded, rounded_or_none
-from medcontract.scoring.scorer import Scorer, Tally
-from medcontract.scoring.scorer_checks import for_participants, verdict_of
+from medcontract.scoring.scorer import Finished, Scorer, Tally
+from medcontract.scoring.scorer_checks import figures_of, for_participants
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
@@ -104,16 +103,17 @@ def feedback_on(scored: Scored, contest: Contest, scorer: Scorer) -> Score:
         return score_result(replace(contest.refused(unexpected(error)), protocol=scorer.protocol))
 
 
-def _final_verdict(scored: Scored, scorer: Scorer) -> Verdict:
+def _final_verdict(scored: Scored, scorer: Scorer) -> Finished:
     """Return the verdict under the protocol that results from all valid submissions, if it depends on them.
 
     Warnings about the figures are those of the final ones.
     """
     if scored.tally is None or scored.verdict.result is None or scored.protocol == scorer.protocol:
         return scored.verdict
-    again = verdict_of(tracks.track(scored.track), scorer, scored.tally)
-    others = tuple(each for each in scored.verdict.warnings if each not in scored.verdict.about_figures)
-    return replace(again, warnings=again.warnings + others, reasons=scored.verdict.reasons)
+    again = figures_of(tracks.track(scored.track), scorer, scored.tally)
+    others = tuple(each for each in scored.verdict.warnings if each not in scored.about_figures)
+    new = tuple(each for each in again.reasons if each not in scored.verdict.reasons)
+    return replace(again, warnings=again.warnings + others, reasons=scored.verdict.reasons + new)
 
 
 class _Candidate(Struct, kw_only=True):
@@ -121,7 +121,7 @@ class _Candidate(Struct, kw_only=True):
 
     name: str
     scored: Scored
-    verdict: Verdict
+    verdict: Finished
     figures: dict[str, float | None]
     """The figures of the whole submission."""
     rank: int | None = None

@@ -13,9 +13,8 @@ from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
-from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import coarse
-from medcontract.scoring.scorer import Remark
+from medcontract.scoring.scorer import Finished, Remark
 from medcontract.scoring.track import Track
 
 
@@ -108,7 +107,7 @@ def on_ids(pairing: Pairing) -> Iterator[Problem]:
         yield warning("MC503", message, "a spreadsheet changed them: format the column as Text, and export it again")
 
 
-def on_headline(track: Track, verdict: Verdict) -> Iterator[Problem]:
+def on_headline(track: Track, verdict: Finished) -> Iterator[Problem]:
     """Warn if the figure that submissions are ranked by is 0, or the one that is used without it.
 
     Not if 0 is nothing special: if lower is better, or if the figure has no bounds.

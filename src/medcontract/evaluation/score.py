@@ -47,11 +47,18 @@ from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import processing_gate, tracks
 from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
-from medcontract.scoring.processing_gate import Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
-from medcontract.scoring.scorer import Answers, Notes, Scorer, Tally
-from medcontract.scoring.scorer_checks import all_are, check_result, for_participants, notes_of, tally_of, verdict_of
+from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, Tally
+from medcontract.scoring.scorer_checks import (
+    all_are,
+    check_result,
+    figures_of,
+    for_participants,
+    notes_of,
+    refused_by_gate,
+    tally_of,
+)
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part, base_name
 
@@ -63,7 +70,7 @@ class Scored(Struct, kw_only=True):
 
     track: str
     protocol: Protocol
-    verdict: Verdict
+    verdict: Finished
     participant: bool
     """Made for a participant: the output must not reveal the truth."""
     inputs: tuple[InputFile, ...] = ()
@@ -88,6 +95,8 @@ class Scored(Struct, kw_only=True):
     """Why items lost points, if requested."""
     tally: Tally | None = None
     """What the figures were computed from; another protocol can be applied to it."""
+    about_figures: tuple[str, ...] = ()
+    """The warnings that the figures gave, which others under another protocol may not give."""
     failure: Literal["", "call", "scoring"] = ""
     """What failed in a ranking, if it is not the submission: the call (wrong weights, a plugin), or scoring it."""
 
@@ -276,12 +285,14 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     reasons += readings.reasons
     tally, notes = None, Notes()
     if reasons:
-        verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
+        verdict = Finished(result=None, headline=None, reasons=tuple(reasons))
         expected = sum(each.total for each in truth.expected.values())
         if expected and not truth.reasons and not readings.submissions():  # nothing is processed
             verdict.processing = processing_gate.Processing(expected, 0, scorer.protocol["min_processed"])
     else:
         verdict, tally, notes = _verdict(readings)
+    about_figures = verdict.warnings
+    verdict.warnings = notes.warnings + verdict.warnings
     used = used_contracts(track.roles, scorer)
     teams = teams_of(readings.headers, readings.documents)
     verdict.warnings += tuple(notes_on_files(files, used, track))
@@ -294,7 +305,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     own = [part for part in files.take(sorted(used)).parts() if part not in truth.parts]
     listed = own if participant else [*truth.parts, *own]  # errors of the truth explain those of the submission
     scored = _assembled(truth, verdict, listed, files.unread, participant)
-    scored.team, scored.tally = next(iter(teams), None), tally
+    scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
     counted = Counter[str]()
     for part in own:
         counted.update(part.collector.codes(is_cross_file))
@@ -317,7 +328,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     return scored
 
 
-def _verdict(readings: Readings) -> tuple[Verdict, Tally | None, Notes]:
+def _verdict(readings: Readings) -> tuple[Finished, Tally | None, Notes]:
     """Judge answers that can be scored. Also returns the tally that this is based on, and what it shows besides."""
     truth, track, scorer = readings.truth, readings.truth.track, readings.truth.scorer
     groups = readings.files.groups
@@ -331,8 +342,7 @@ def _verdict(readings: Readings) -> tuple[Verdict, Tally | None, Notes]:
         return refused, None, Notes()
     tally = tally_of(track, scorer, answers)
     notes = notes_of(track, scorer, tally)
-    verdict = verdict_of(track, scorer, tally)
-    verdict.warnings = notes.warnings + verdict.warnings
+    verdict = figures_of(track, scorer, tally)
     if verdict.result is not None:
         broken = any(part.validator and part.validator.broken for part in readings.submissions())
         if broken and not verdict.valid and lacking_fields(track, answers.headers.values()):
@@ -366,7 +376,7 @@ def _wrong_files(pairings: Iterable[Pairing], files: Files, track: Track) -> Ite
 
 
 def _assembled(
-    truth: Truth, verdict: Verdict, parts: Sequence[Part], unread: Sequence[FileReport], participant: bool
+    truth: Truth, verdict: Finished, parts: Sequence[Part], unread: Sequence[FileReport], participant: bool
 ) -> Scored:
     """Return the outcome with the files and their problems."""
     reports = [(part.name, part.report) for part in parts]
@@ -406,7 +416,7 @@ def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, giv
     result = documents.pop(track.roles.result)
     reasons = [f"{part.name} has {plural(part.collector.errors, 'error')}" for part in parts if part.collector.errors]
     reasons += [f"{base_name(report.path)} cannot be read" for report in files.unread]
-    verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
+    verdict = Finished(result=None, headline=None, reasons=tuple(reasons))
     if not reasons:
         fields = given.result_fields(track, {name: getattr(result, name) for name in track.result_fields.settable})
         verdict = check_result(track, scorer, scorer.rescore(parts[0].name, result, documents, fields))

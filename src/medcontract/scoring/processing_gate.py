@@ -1,22 +1,19 @@
-"""The processing gate: whether enough of the expected items were processed, and the resulting verdict."""
+"""The processing gate: whether enough of the expected items were processed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from medcontract.problems import plural
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.rational import TooLarge, rounded
-
-if TYPE_CHECKING:
-    from medcontract.scoring.scorer import Answers, Finished, Scorer, Tally
+from medcontract.scoring.rational import rounded
 
 
 class Processing(Struct, frozen=True):
@@ -61,70 +58,6 @@ class Processing(Struct, frozen=True):
             "minimum": rounded(self.minimum),
             "passed": self.passed,
         }
-
-
-class Verdict(Struct, kw_only=True):
-    """The outcome for a submission."""
-
-    valid: bool
-    processing: Processing | None
-    result: dict[str, Any] | None = None
-    headline: Fraction | None = None
-    second: Fraction | None = None
-    headline_name: str | None = None
-    decision: str | None = None
-    gates: tuple[tuple[str, bool | None], ...] = ()
-    """The gates that the decision is based on, and whether each is passed."""
-    reasons: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    about_figures: tuple[str, ...] = ()
-    """The warnings that the figures gave, which others under another protocol may not give."""
-
-    @property
-    def good(self) -> bool:
-        """Valid, and the decision is not NO-GO."""
-        return self.valid and self.decision != "NO-GO"
-
-
-def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
-    """The verdict on a submission that does not pass the gate, before the expensive tally."""
-    pairings = answers.pairings.values()
-    expected = sum(pairing.expected.total for pairing in pairings)
-    gate, run = gate_of(processed_by_run(pairings), expected, scorer.protocol)
-    if gate.passed or scorer.result_below_gate:
-        return None
-    return Verdict(valid=False, processing=gate, reasons=(below_the_gate(gate, run),))
-
-
-def verdict_on(scorer: Scorer, tally: Tally, check: Callable[[Finished], object] | None = None) -> Verdict:
-    """The verdict on a tally: the gate first; above it, items that are not processed count as wrong.
-
-    `check` gets what the scorer returns, and may raise.
-    """
-    gate, worst_run = gate_of(tally.processed, tally.expected, scorer.protocol)
-    gate_reasons = () if gate.passed else (below_the_gate(gate, worst_run),)
-    if gate_reasons and not scorer.result_below_gate:
-        return Verdict(valid=False, processing=gate, reasons=gate_reasons)
-    try:
-        finished = scorer.figures(tally)
-        if check:
-            check(finished)
-    except TooLarge:
-        reason = "a figure is too large for a double: check the numbers in the submission"
-        return Verdict(valid=False, processing=gate, reasons=(reason,))
-    return Verdict(
-        valid=not finished.reasons and gate.passed,
-        processing=gate,
-        result=finished.result,
-        headline=finished.headline,
-        second=finished.second,
-        headline_name=finished.headline_name,
-        decision=finished.decision,
-        gates=finished.gates,
-        reasons=gate_reasons + finished.reasons,
-        warnings=finished.warnings,
-        about_figures=finished.warnings,
-    )
 
 
 def processed_by_run(pairings: Iterable[Pairing]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from medcontract.problems import Severity
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.scoring.pairing import Pair, Pairing
-from medcontract.scoring.processing_gate import Verdict
+from medcontract.scoring.processing_gate import Processing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.sums import added, multiplied
 
@@ -102,9 +102,9 @@ class Notes(Struct, kw_only=True):
 
 
 class Finished(Struct, kw_only=True):
-    """The figures of a submission that passed the gate."""
+    """The figures of a submission, or why there are none. Without a reason against it, the score is valid."""
 
-    result: dict[str, Any]
+    result: dict[str, Any] | None
     headline: Fraction | None
     """The figure that submissions are ranked by."""
     second: Fraction | None = None
@@ -112,12 +112,19 @@ class Finished(Struct, kw_only=True):
     headline_name: str | None = None
     """The name of the headline, if it differs from that of the track."""
     reasons: tuple[str, ...] = ()
-    """Why the score is nevertheless not valid."""
+    """Why the score is not valid."""
     decision: str | None = None
     """GO or NO-GO, for tracks with a decision."""
     gates: tuple[tuple[str, bool | None], ...] = ()
     """The gates that the decision is based on, and whether each is passed."""
     warnings: tuple[str, ...] = ()
+    """About the figures: others under another protocol may not give them."""
+    processing: Processing | None = None
+    """The processing gate. medcontract fills it in."""
+
+    @property
+    def valid(self) -> bool:
+        return not self.reasons
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -218,8 +225,8 @@ class Scorer(ABC):
         """How metrics are combined into one figure, by its name. Raises `CallError` for contradictory weights."""
         return None
 
-    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
-        """The verdict on an existing result: a document of the result contract, from a file with this name.
+    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Finished:
+        """Score an existing result again: a document of the result contract, from a file with this name.
 
         `documents` are auxiliary files, by contract; `fields` are fields of the result that the caller sets.
         """

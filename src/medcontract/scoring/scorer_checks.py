@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.plugins.codes import require_code
 from medcontract.problems import pointer
-from medcontract.scoring.processing_gate import Verdict, verdict_on
+from medcontract.scoring.processing_gate import below_the_gate, gate_of, processed_by_run
+from medcontract.scoring.rational import TooLarge
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally
 from medcontract.scoring.track import Track
 
@@ -46,28 +49,53 @@ def notes_of(track: Track, scorer: Scorer, tally: Tally) -> Notes:
     return notes
 
 
-def verdict_of(track: Track, scorer: Scorer, tally: Tally) -> Verdict:
-    """Return the verdict on a tally. Raises `BrokenPlugin` if the result does not satisfy the result contract."""
-
-    def check(finished: Any) -> None:
-        _require(track, "figures", finished, Finished)
-        _require_figures(track, "figures", finished)
-        _require_texts(track, "figures", finished, "warnings", "reasons")
-        if finished.decision not in (None, "GO", "NO-GO"):
-            raise _broken(track, "figures", "decision must be GO, NO-GO or None")
-        _require_document(track, "figures", finished.result)
-
-    return verdict_on(scorer, tally, None if _is_ours(scorer) else check)
+def refused_by_gate(scorer: Scorer, answers: Answers) -> Finished | None:
+    """Refuse a submission that does not pass the processing gate, before the expensive tally."""
+    pairings = answers.pairings.values()
+    expected = sum(pairing.expected.total for pairing in pairings)
+    return _refused(scorer, processed_by_run(pairings), expected)
 
 
-def check_result(track: Track, scorer: Scorer, verdict: Verdict) -> Verdict:
-    """Return the verdict of a scorer that scores a result again (`Scorer.rescore`)."""
+def _refused(scorer: Scorer, processed: Mapping[str, int], expected: int) -> Finished | None:
+    gate, run = gate_of(processed, expected, scorer.protocol)
+    if gate.passed or scorer.result_below_gate:
+        return None
+    return Finished(result=None, headline=None, processing=gate, reasons=(below_the_gate(gate, run),))
+
+
+def figures_of(track: Track, scorer: Scorer, tally: Tally) -> Finished:
+    """Return the figures of a tally, if it passes the gate: items that are not processed count as wrong.
+
+    Raises `BrokenPlugin` if the result does not satisfy the result contract.
+    """
+    refused = _refused(scorer, tally.processed, tally.expected)
+    if refused:
+        return refused
+    gate, worst_run = gate_of(tally.processed, tally.expected, scorer.protocol)
+    try:
+        finished = scorer.figures(tally)
+        if not _is_ours(scorer):
+            _require(track, "figures", finished, Finished)
+            _require_figures(track, "figures", finished)
+            _require_texts(track, "figures", finished, "warnings", "reasons")
+            if finished.decision not in (None, "GO", "NO-GO"):
+                raise _broken(track, "figures", "decision must be GO, NO-GO or None")
+            _require_document(track, "figures", finished.result)
+    except TooLarge:
+        reason = "a figure is too large for a double: check the numbers in the submission"
+        return Finished(result=None, headline=None, processing=gate, reasons=(reason,))
+    below = () if gate.passed else (below_the_gate(gate, worst_run),)
+    return replace(finished, processing=gate, reasons=below + finished.reasons)
+
+
+def check_result(track: Track, scorer: Scorer, finished: Finished) -> Finished:
+    """Return the outcome of a scorer that scores a result again (`Scorer.rescore`)."""
     if not _is_ours(scorer):
-        _require(track, "rescore", verdict, Verdict)
-        if verdict.result is not None:
-            _require_document(track, "rescore", verdict.result)
-        _require_figures(track, "rescore", verdict)
-    return verdict
+        _require(track, "rescore", finished, Finished)
+        if finished.result is not None:
+            _require_document(track, "rescore", finished.result)
+        _require_figures(track, "rescore", finished)
+    return finished
 
 
 def for_participants(track: Track, result: dict[str, Any], headline: float | None) -> dict[str, Any]:

@@ -240,7 +240,7 @@ def _score_check(session: Session, reported: Collection[str]) -> tuple[Scored | 
         return None, None, replace(check, status="failed", detail="; ".join(map(str, error.as_options)))
     score, parts = score_result(scored), session.submissions
     problems = tuple(in_files(parts, remark) for remark in scored.remarks if remark.code not in reported)
-    status = "passed" if scored.verdict.good else "failed"
+    status = "passed" if scored.verdict.valid and scored.verdict.decision != "NO-GO" else "failed"
     return scored, score, replace(check, status=status, detail=_outcome(score), problems=problems, _found=len(problems))
 
 

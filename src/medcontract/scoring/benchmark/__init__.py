@@ -48,7 +48,6 @@ from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing
-from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
@@ -132,7 +131,7 @@ class BenchmarkScorer(Scorer):
         weights = weighting(documents.get(WEIGHTS), self.options.options)
         return {name: CombinedScore(**how) for name, how in weights.describe().items()} if weights else None
 
-    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
+    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Finished:
         """Add a combined score to a report; everything else in it stays unchanged."""
         weights = weighting(documents.get(WEIGHTS), self.options.options)
         if weights is None:

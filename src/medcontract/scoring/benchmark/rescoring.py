@@ -10,14 +10,14 @@ from medcontract.errors import WrongWeights, option, words
 from medcontract.problems import plain_name
 from medcontract.scoring.benchmark.combining import Weighting, combine, warn_unused
 from medcontract.scoring.benchmark.metrics import CLINICAL
-from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import rounded, rounded_or_none
+from medcontract.scoring.scorer import Finished
 
 Number = TypeVar("Number", Fraction, float)
 _NO_GATE = "an existing report has no processing gate: how many samples were processed is not known"
 
 
-def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping[str, str]) -> Verdict:
+def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping[str, str]) -> Finished:
     """The report with a combined score. Raises `WrongWeights`."""
     said = {name: value for name, value in _plain(report).items() if value is not None}
     name = weights.metric_name
@@ -36,8 +36,8 @@ def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping
         "metadata": _with_weights(said.get("metadata", {}), weights),
     }
     second = overall.get(CLINICAL)
-    return Verdict(
-        valid=True, processing=None, result=result, headline=found.overall, headline_name=name,
+    return Finished(
+        result=result, headline=found.overall, headline_name=name,
         second=None if second is None else Fraction(second), warnings=(_NO_GATE, *warn_unused(found, exact, weights)),
     )  # fmt: skip
 
