@@ -22,7 +22,7 @@ from medcontract.contracts.base import (
     Str,
     StrictModel,
 )
-from medcontract.contracts.contract import Contract, StandIn
+from medcontract.contracts.contract import AnyContract, Contract, StandIn
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import (
     CalendarDate,
@@ -69,7 +69,7 @@ def _patterns(definition: Definition) -> list[str]:
     return [each.pattern for field in fields for each in (field, field.of) if each is not None and each.pattern]
 
 
-def make_contracts(definition: Definition) -> tuple[Contract[Any], ...]:
+def make_contracts(definition: Definition) -> tuple[AnyContract, ...]:
     ids = Ids.of(definition.id)
     version = definition.version
     key_note = " and ".join(definition.key)

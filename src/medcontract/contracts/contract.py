@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -76,6 +76,8 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
 
         return TypeAdapter(self.record)
 
+
+AnyContract: TypeAlias = "Contract[BaseModel]"
 
 Value = TypeVar("Value", covariant=True)
 _KEY = object()

@@ -19,9 +19,8 @@ from medcontract.contracts.recognition import (
     key_cost,
     may_be_file,
 )
-from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
+from medcontract.contracts.registry import CompiledContract, all_keys, candidates, compiled, scope
 from medcontract.contracts.rules import Covers
-from medcontract.contracts.schema_nodes import all_keys
 from medcontract.contracts.suggestions import folded, join_names, pair_similar, renames_text, stands_for
 from medcontract.errors import LIST_CONTRACTS, NotRecognized, option, words
 from medcontract.problems import is_plain

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts import registry
+from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import RecordRule, Unique, has_content
-from medcontract.contracts.schema_nodes import variants_of
 from medcontract.errors import CallError
 from medcontract.extras import require
 from medcontract.types import Column

@@ -1,4 +1,4 @@
-"""All contracts by id: in compiled form immediately, as models on demand.
+"""All contracts by id, in compiled form immediately, as models on demand; and what is at which place of their schemas.
 
 `compiled.json` is generated from the models. It contains what is needed to recognize and check a valid file (keys,
 schemas without annotations, columns, rules), so that Pydantic and the models are only imported if something is
@@ -20,15 +20,14 @@ import msgspec
 
 from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, Rule, unpublish
 from medcontract.errors import LIST_CONTRACTS, UnknownContract, words
-from medcontract.types import Column
+from medcontract.problems import Path
+from medcontract.types import Column, JsonObject, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydantic import TypeAdapter
 
-    from medcontract.contracts.contract import Contract
-    from medcontract.contracts.fast_decoder import RowDecoders
+    from medcontract.contracts.contract import AnyContract
+    from medcontract.contracts.fast_decoder import DecodeLines, DecodeOne, RowDecoders
 
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 """The built-in tracks. No other place outside their modules names them."""
@@ -56,10 +55,10 @@ class CompiledContract(msgspec.Struct, dict=True):
     """List fields that are spread over columns."""
     open: bool
     """Whether records may have unknown keys."""
-    published_rules: tuple[dict[str, Any], ...]
-    published_record_rules: tuple[dict[str, Any], ...]
-    schema: dict[str, Any]
-    record_schema: dict[str, Any]
+    published_rules: tuple[JsonObject, ...]
+    published_record_rules: tuple[JsonObject, ...]
+    schema: Schema
+    record_schema: Schema
     contract: Any = None
     """The contract itself, if it was registered at run time."""
     schema_is_complete: bool = True
@@ -92,12 +91,12 @@ class CompiledContract(msgspec.Struct, dict=True):
         return tuple(self.contract.rules if self.contract is not None else map(unpublish, self.published_rules))
 
     @cached_property
-    def decode_record(self) -> Callable[[bytes], Any]:
+    def decode_record(self) -> DecodeOne:
         """The fast path for a record: its value, or None if in doubt."""
         return self._record_decoders.one if self._record_decoders else _in_doubt
 
     @cached_property
-    def decode_lines(self) -> Callable[[bytes], list[Any] | None]:
+    def decode_lines(self) -> DecodeLines:
         """The fast path for records, one per line: their values, or None if in doubt about any of them."""
         return self._record_decoders.lines if self._record_decoders else _in_doubt
 
@@ -113,13 +112,13 @@ class CompiledContract(msgspec.Struct, dict=True):
         return self._decoders(self.record_schema, raw_objects=self.contract is None)
 
     @cached_property
-    def decode_whole(self) -> Callable[[bytes], Any]:
+    def decode_whole(self) -> DecodeOne:
         """The fast path for a document, or for a collection's header with an empty list."""
         decoders = self._decoders(self._header_schema)
         return decoders.one if decoders else _in_doubt
 
     @property
-    def _header_schema(self) -> dict[str, Any]:
+    def _header_schema(self) -> Schema:
         """The schema, for a collection without that of its records, because compiling it takes longer than decoding."""
         properties = self.schema["properties"]
         records = properties.get(self.list_key, {})
@@ -127,7 +126,7 @@ class CompiledContract(msgspec.Struct, dict=True):
             return self.schema
         return {**self.schema, "properties": {**properties, self.list_key: {**records, "items": {"type": "null"}}}}
 
-    def _decoders(self, schema: dict[str, Any], raw_objects: bool = False) -> RowDecoders | None:
+    def _decoders(self, schema: Schema, raw_objects: bool = False) -> RowDecoders | None:
         from medcontract.contracts.fast_decoder import row_decoders
 
         return row_decoders(schema, raw_objects) if self.schema_is_complete else None
@@ -145,7 +144,7 @@ class CompiledContract(msgspec.Struct, dict=True):
         return TypeAdapter(self.definition.model)
 
     @property
-    def definition(self) -> Contract[Any]:
+    def definition(self) -> AnyContract:
         """The contract itself, with its Pydantic models."""
         return self.contract or _module_contracts(self.module)[self.id]
 
@@ -252,12 +251,12 @@ def find(contract_id: str) -> CompiledContract:
     return item
 
 
-def contract(contract_id: str) -> Contract[Any]:
+def contract(contract_id: str) -> AnyContract:
     """The contract with this id, with its models."""
     return find(contract_id).definition
 
 
-def contracts() -> tuple[Contract[Any], ...]:
+def contracts() -> tuple[AnyContract, ...]:
     """All contracts, including those of installed plugins, sorted by id; with a challenge, only those of it."""
     if scope() is None:
         load_installed()
@@ -274,14 +273,14 @@ def tracks() -> dict[str, list[CompiledContract]]:
 
 
 @cache
-def results() -> dict[str, Contract[Any]]:
+def results() -> dict[str, AnyContract]:
     """The contracts of results, by track; without plugins, so that the published schemas are the same everywhere."""
     defined = {track: _module_contracts(f"medcontract.contracts.{track}").values() for track in TRACKS}
     return {track: found for track, contracts in defined.items() for found in contracts if found.result}
 
 
 @cache
-def _module_contracts(module: str) -> dict[str, Contract[Any]]:
+def _module_contracts(module: str) -> dict[str, AnyContract]:
     return {c.id: c for c in import_module(module).CONTRACTS}
 
 
@@ -291,3 +290,66 @@ def _unknown(contract_id: str) -> UnknownContract:
     guess = did_you_mean(contract_id, candidates())
     hint = words(guess, " ", LIST_CONTRACTS) if guess else LIST_CONTRACTS
     return UnknownContract(f"unknown contract '{contract_id}'", hint)
+
+
+# --- schemas as medcontract generates them
+
+ANNOTATIONS = frozenset({"title", "description", "default", "examples", "$schema", "$id", "x-medcontract-rules"})
+"""Keywords of generated schemas that do not restrict values."""
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords that map names to schemas."""
+NESTED = frozenset({
+    "items", "prefixItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
+    "anyOf", "oneOf", "allOf",
+})  # fmt: skip
+"""Keywords whose value is a schema or a list of schemas."""
+
+
+def variants_of(node: Schema, root: Schema | None = None) -> list[Schema]:
+    """Return the alternatives of a schema, with references resolved."""
+    root = root or node
+    if "$ref" in node:
+        return variants_of(root["$defs"][node["$ref"].rpartition("/")[2]], root)
+    for word in ("oneOf", "anyOf"):
+        if word in node:
+            return [variant for choice in node[word] for variant in variants_of(choice, root)]
+    return [node]
+
+
+def schemas_at(schema: Schema, path: Path) -> list[Schema]:
+    """Return the schemas of the value at `path`, one for each alternative; empty ones where it may not be."""
+    nodes = [schema]
+    for token in path:
+        variants = [variant for node in nodes for variant in variants_of(node, schema)]
+        if isinstance(token, int):
+            nodes = [variant.get("items", {}) for variant in variants]
+        else:
+            nodes = [variant.get("properties", {}).get(token, {}) for variant in variants]
+    return [variant for node in nodes for variant in variants_of(node, schema)]
+
+
+def known_keys(schema: Schema, path: Path) -> list[str]:
+    """Return the keys that the object at `path` may have."""
+    return list(dict.fromkeys(key for node in schemas_at(schema, path) for key in node.get("properties", ())))
+
+
+def all_keys(schema: Schema) -> frozenset[str]:
+    """Return all keys that any object in a schema may have."""
+    objects = [schema, *schema.get("$defs", {}).values()]
+    return frozenset(key for node in objects for key in node.get("properties", ()))
+
+
+def subschemas(schema: object) -> Iterator[Schema]:
+    """Yield the schema and all its subschemas, but not data (`const`, `default`)."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    for word, value in schema.items():
+        if word in NAMED:
+            inside = list(value.values())
+        elif word in NESTED:
+            inside = value if isinstance(value, list) else [value]
+        else:
+            continue
+        for node in inside:
+            yield from subschemas(node)

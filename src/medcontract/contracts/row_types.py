@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct
 
-from medcontract.contracts.schema_nodes import ANNOTATIONS
+from medcontract.contracts.registry import ANNOTATIONS
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.types import Schema
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated
+from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
-from medcontract.contracts.schema_nodes import variants_of
 from medcontract.errors import CallError
 from medcontract.evaluation.files import Files, read
 from medcontract.evaluation.headers import Header, HeaderOverrides, header_of

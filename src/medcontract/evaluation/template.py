@@ -15,9 +15,8 @@ from msgspec import Struct
 from medcontract.containers import BY_ENDING, CSV, JSON, JSONL
 from medcontract.contracts import registry
 from medcontract.contracts.contract import StandIn, Validated
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.registry import CompiledContract, variants_of
 from medcontract.contracts.rules import Covers, Equal, Unique
-from medcontract.contracts.schema_nodes import variants_of
 from medcontract.errors import CallError, InvalidData, NotRecognized, option, words
 from medcontract.problems import Finding
 from medcontract.reading.source import Source

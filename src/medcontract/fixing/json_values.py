@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from medcontract.contracts.registry import CompiledContract
-from medcontract.contracts.schema_nodes import known_keys, schemas_at
+from medcontract.contracts.registry import CompiledContract, known_keys, schemas_at
 from medcontract.fixing.repair import (
     NUMBER,
     Repair,

@@ -7,8 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 
-from medcontract.contracts.registry import CompiledContract
-from medcontract.contracts.schema_nodes import schemas_at
+from medcontract.contracts.registry import CompiledContract, schemas_at
 from medcontract.fixing.repair import NUMBER, Repair, Repaired, choices_of, renamed, same_but_for_spelling
 from medcontract.reading.row_layout import BOOLEANS
 from medcontract.types import Column

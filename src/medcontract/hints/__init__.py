@@ -15,8 +15,7 @@ from importlib import import_module
 
 from medcontract.containers import CSV, FRAME, JSON, JSONL, PARQUET, Container
 from medcontract.contracts.recognition import Recognized
-from medcontract.contracts.registry import CompiledContract
-from medcontract.contracts.schema_nodes import known_keys
+from medcontract.contracts.registry import CompiledContract, known_keys
 from medcontract.contracts.suggestions import renames_text
 from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, is_plain, plural, shorten

@@ -8,8 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from medcontract.contracts.registry import CompiledContract, compiled
-from medcontract.contracts.schema_nodes import known_keys, schemas_at, variants_of
+from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, variants_of
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, is_plain

@@ -25,7 +25,7 @@ from referencing import Registry, Specification
 from referencing import jsonschema as specifications
 from referencing.exceptions import Unresolvable
 
-from medcontract.contracts.schema_nodes import NAMED
+from medcontract.contracts.registry import NAMED
 from medcontract.errors import CallError, option, words
 from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
 from medcontract.problems import Path, Token, pointer, pointer_tokens, shorten

@@ -7,9 +7,9 @@ from typing import Any, get_args
 import msgspec
 
 from medcontract.contracts import registry
-from medcontract.contracts.contract import Contract
+from medcontract.contracts.contract import AnyContract, Contract
+from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import CollectionRule, Covers, CrossFileRule, RecordRule, Rule, built_in_kinds
-from medcontract.contracts.schema_nodes import variants_of
 from medcontract.errors import CallError, name_plugin
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.plugins.codes import require_code
@@ -19,7 +19,7 @@ _KIND = lazy_pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _ID = lazy_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
-def register(*contracts: Contract[Any]) -> None:
+def register(*contracts: AnyContract) -> None:
     """Register contracts for recognition, `validate`, `load`, `schema` and the command line.
 
     Raises `CallError` if a contract is not valid or its id is taken.
@@ -40,7 +40,7 @@ def register(*contracts: Contract[Any]) -> None:
             raise CallError(f"{contract.id}: this id is already taken", "choose another track or name")
 
 
-def compiled_form(contract: Contract[Any]) -> registry.CompiledContract:
+def compiled_form(contract: AnyContract) -> registry.CompiledContract:
     """A contract that is made at run time, in the form that files are checked with. Raises `CallError`."""
     from medcontract.plugins.schema_parity import schema_is_complete
     from medcontract.schemas.compile import compile_contract
@@ -91,7 +91,7 @@ def _check(contract: Any) -> None:
     _check_rules(contract)
 
 
-def _check_list(contract: Contract[Any]) -> None:
+def _check_list(contract: AnyContract) -> None:
     """The list has no constraints besides the type of its records: it is streamed and never in memory at once."""
     from pydantic import Strict
 
@@ -112,7 +112,7 @@ def _check_list(contract: Contract[Any]) -> None:
         )
 
 
-def _check_rules(contract: Contract[Any]) -> None:
+def _check_rules(contract: AnyContract) -> None:
     """Rules must refer to existing fields and codes, and be in the right tuple (`rules` or `record_rules`)."""
     for rule in (*contract.rules, *contract.record_rules):
         where = _described(rule, contract)
@@ -134,7 +134,7 @@ def _check_rules(contract: Contract[Any]) -> None:
             raise CallError(f"{where} refers to the unknown field '{missing[0]}'")
 
 
-def _described(rule: Any, contract: Contract[Any]) -> str:
+def _described(rule: Any, contract: AnyContract) -> str:
     """A rule as messages refer to it. Raises `CallError` if it is not one, or of a kind that cannot be published."""
     if not isinstance(rule, RecordRule | CollectionRule | CrossFileRule):
         raise CallError(
@@ -149,7 +149,7 @@ def _described(rule: Any, contract: Contract[Any]) -> str:
     return f"{contract.id}: the rule '{kind}'"
 
 
-def _fields_for(rule: Rule, contract: Contract[Any]) -> set[str] | None:
+def _fields_for(rule: Rule, contract: AnyContract) -> set[str] | None:
     """The fields that the rule may refer to; None if they cannot be determined."""
     record, header = _rule_names(contract.record), _rule_names(contract.model)
     if rule in contract.record_rules:

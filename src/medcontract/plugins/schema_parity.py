@@ -25,7 +25,7 @@ from medcontract.contracts.base import (
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
-    from medcontract.contracts.contract import Contract
+    from medcontract.contracts.contract import AnyContract
 
 _INSTEAD = {
     "int": ("a plain int, which rejects 2.0 although it is an integer in JSON Schema",
@@ -64,7 +64,7 @@ _EXACT = 2**53
 """Beyond it not every integer is a double: a bound there would differ from JSON Schema."""
 
 
-def schema_is_complete(contract: Contract[Any]) -> bool:
+def schema_is_complete(contract: AnyContract) -> bool:
     """Whether the schema expresses all that the models check, so that the fast path can rely on it.
 
     Raises `CallError` if schema and models may disagree about the structure of a value.
@@ -88,7 +88,7 @@ def _core_schema(model: Any) -> dict[str, Any]:
 class _Walk:
     """One pass over the core schema of a contract's models."""
 
-    def __init__(self, contract: Contract[Any]) -> None:
+    def __init__(self, contract: AnyContract) -> None:
         self.contract = contract
         self.schema_is_complete = True
         self.place = "it"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from medcontract.contracts.registry import TRACKS
-from medcontract.contracts.schema_nodes import variants_of
+from medcontract.contracts.registry import TRACKS, variants_of
 from medcontract.problems import Path
 from medcontract.schemas.json_schema import bare, contract_schema, record_schema
 from medcontract.types import CellKind, Column
 
 if TYPE_CHECKING:
-    from medcontract.contracts.contract import Contract
+    from medcontract.contracts.contract import AnyContract
 
 MODULES = (*(f"medcontract.contracts.{track}" for track in TRACKS), "medcontract.schemas.result_models")
 """The modules with the built-in contracts."""
@@ -24,7 +23,7 @@ def build_index() -> list[dict[str, Any]]:
     return sorted(found, key=lambda item: str(item["id"]))
 
 
-def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
+def compile_contract(contract: AnyContract, module: str) -> dict[str, Any]:
     """Return the contract as stored in `compiled.json`."""
     whole = bare(contract_schema(contract))
     record = bare(record_schema(contract)) if contract.list_key else {}

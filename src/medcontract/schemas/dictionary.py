@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from medcontract.contracts import registry
-from medcontract.contracts.schema_nodes import subschemas
+from medcontract.contracts.registry import subschemas
 from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.problems import plural
 from medcontract.results.schemas import DataDictionary, DictionaryField, DictionaryRule, DictionarySection

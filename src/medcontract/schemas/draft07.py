@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from medcontract.contracts.schema_nodes import NAMED, NESTED
+from medcontract.contracts.registry import NAMED, NESTED
 from medcontract.errors import CallError, option, words
 
 DIALECT = "http://json-schema.org/draft-07/schema#"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from medcontract.contracts.base import StrictModel
-from medcontract.contracts.contract import Contract
-from medcontract.contracts.schema_nodes import ANNOTATIONS, subschemas
+from medcontract.contracts.contract import AnyContract
+from medcontract.contracts.registry import ANNOTATIONS, subschemas
 from medcontract.results.base import Item
 from medcontract.schemas.result_models import RESULT_OF
 
@@ -23,7 +23,7 @@ RULES_KEYWORD = "x-medcontract-rules"
 
 
 @cache
-def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
+def contract_schema(contract: AnyContract) -> dict[str, Any]:
     """The schema of the contract as a `.json` file, with its rules."""
     schema = _tidy(contract.model.model_json_schema(by_alias=True))
     schema = _documented(schema, contract.model, contract.model.__module__)
@@ -37,7 +37,7 @@ def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
 
 
 @cache
-def record_schema(contract: Contract[Any]) -> dict[str, Any]:
+def record_schema(contract: AnyContract) -> dict[str, Any]:
     """The schema of one record of a collection, with the rules about it."""
     schema = _tidy(contract.record_adapter().json_schema(by_alias=True))
     schema = _documented(schema, contract.record, contract.model.__module__)
@@ -45,7 +45,7 @@ def record_schema(contract: Contract[Any]) -> dict[str, Any]:
     return _published(schema, contract, rules, record=True)
 
 
-def type_name(contract: Contract[Any], record: bool = False) -> str:
+def type_name(contract: AnyContract, record: bool = False) -> str:
     """The type name of a file or record, such as `ReportsPredictions`. Code generators take it from `title`."""
     if not record:
         return "".join(map(_pascal, contract.id.split("/")))
@@ -54,7 +54,7 @@ def type_name(contract: Contract[Any], record: bool = False) -> str:
     return type_name(contract) + "Record"
 
 
-def _in_track(contract: Contract[Any], model_name: str) -> str:
+def _in_track(contract: AnyContract, model_name: str) -> str:
     """The name of a model with its track as a prefix, so that a name means the same in all schemas."""
     return _pascal(contract.id.partition("/")[0]) + model_name
 
@@ -74,7 +74,7 @@ def bare(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _published(
-    schema: dict[str, Any], contract: Contract[Any], rules: list[dict[str, Any]], record: bool = False
+    schema: dict[str, Any], contract: AnyContract, rules: list[dict[str, Any]], record: bool = False
 ) -> dict[str, Any]:
     """The schema with type names, description, examples and rules."""
     _name_types(schema, contract)
@@ -96,7 +96,7 @@ def _published(
     return found
 
 
-def _name_types(schema: dict[str, Any], contract: Contract[Any]) -> None:
+def _name_types(schema: dict[str, Any], contract: AnyContract) -> None:
     """Use the type name as key and title of each definition."""
     definitions = schema.get("$defs", {})
     names = {key: _in_track(contract, key) for key in definitions}
@@ -129,7 +129,7 @@ def _add_results(schema: dict[str, Any]) -> None:
         schema["$defs"] = dict(sorted({**schema.get("$defs", {}), **added}.items()))
 
 
-def _result_of(track: str, contract: Contract[Any], name: str, added: dict[str, Any]) -> dict[str, Any]:
+def _result_of(track: str, contract: AnyContract, name: str, added: dict[str, Any]) -> dict[str, Any]:
     """That a score of this track, if it is not for a participant, has a result of this contract."""
     whole = contract_schema(contract)
     added.update(whole.get("$defs", {}))
@@ -172,7 +172,7 @@ def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> b
 _EXAMPLES = Path(__file__).with_name("examples")
 
 
-def _examples(contract: Contract[Any], record: bool) -> list[Any]:
+def _examples(contract: AnyContract, record: bool) -> list[Any]:
     """The small valid file `examples/TRACK/NAME.json`, or its records. Plugin contracts have none."""
     path = _EXAMPLES / f"{contract.id}.json"
     if not contract.model.__module__.startswith("medcontract.") or not path.is_file():

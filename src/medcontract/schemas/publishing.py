@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from medcontract.contracts.contract import Contract
+from medcontract.contracts.contract import AnyContract
 from medcontract.errors import CallError
 from medcontract.problems import pointer
 from medcontract.schemas.compile import compile_contract
@@ -23,14 +23,14 @@ DRAFTS: tuple[Draft, ...] = ("2020-12", "draft-07")
 INDEX = "index.json"
 
 
-def file_name(contract: Contract[Any], record: bool = False, draft: Draft = "2020-12") -> str:
+def file_name(contract: AnyContract, record: bool = False, draft: Draft = "2020-12") -> str:
     """The path of a schema in an export. The name includes the draft, so that one folder can contain both."""
     part = ".record" if record else ""
     return f"{contract.id}/v{contract.version}{part}{'' if draft == '2020-12' else '.' + draft}.json"
 
 
 def schema_of(
-    contract: Contract[Any], record: bool = False, draft: Draft = "2020-12", base_url: str | None = None
+    contract: AnyContract, record: bool = False, draft: Draft = "2020-12", base_url: str | None = None
 ) -> dict[str, Any]:
     """The schema in one draft. `$id` differs between drafts, so that a validator can load both."""
     schema = record_schema(contract) if record else contract_schema(contract)
@@ -42,7 +42,7 @@ def schema_of(
 
 
 def published(
-    contracts: Iterable[Contract[Any]], draft: Draft = "2020-12", base_url: str | None = None
+    contracts: Iterable[AnyContract], draft: Draft = "2020-12", base_url: str | None = None
 ) -> dict[str, str]:
     """The schemas of contracts: path to content."""
     files: dict[str, str] = {}
@@ -53,7 +53,7 @@ def published(
 
 
 def export(
-    contracts: Iterable[Contract[Any]],
+    contracts: Iterable[AnyContract],
     medcontract_version: str,
     draft: Draft = "2020-12",
     base_url: str | None = None,
@@ -75,7 +75,7 @@ def export(
     return {**files, INDEX: text(index)}
 
 
-def _entry(contract: Contract[Any], draft: Draft, files: dict[str, str]) -> dict[str, Any]:
+def _entry(contract: AnyContract, draft: Draft, files: dict[str, str]) -> dict[str, Any]:
     path = file_name(contract, draft=draft)
     record_path = file_name(contract, record=True, draft=draft) if contract.list_key else None
     return {
@@ -95,7 +95,7 @@ def _entry(contract: Contract[Any], draft: Draft, files: dict[str, str]) -> dict
     }
 
 
-def _columns(contract: Contract[Any]) -> list[dict[str, Any]] | None:
+def _columns(contract: AnyContract) -> list[dict[str, Any]] | None:
     """Maps table columns to values of a record; None for contracts without a table form."""
     if not contract.flat:
         return None
@@ -222,14 +222,14 @@ def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -
     return found + [Fault(name, "not in the index", stray=True) for name in sorted(there.keys() - listed)]
 
 
-def _of_other_draft(there: Folder, known: Iterable[Contract[Any]], export_there: Export) -> dict[str, str]:
+def _of_other_draft(there: Folder, known: Iterable[AnyContract], export_there: Export) -> dict[str, str]:
     """The expected content of those files of the other draft that exist."""
     other = DRAFTS[1 - DRAFTS.index(export_there.draft)]
     both = [c for c in known if {file_name(c, record, other) for record in (False, True)} & there.keys()]
     return {name: text for name, text in published(both, other, export_there.base_url).items() if name in there}
 
 
-def _known() -> tuple[Contract[Any], ...]:
+def _known() -> tuple[AnyContract, ...]:
     from medcontract.contracts.registry import contracts
 
     return contracts()

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from medcontract.contracts.fast_decoder import quick_parse
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.registry import CompiledContract, all_keys, variants_of
 from medcontract.contracts.rules import UNKNOWN, UniqueIndex
 from medcontract.contracts.rules.collection import Part
-from medcontract.contracts.schema_nodes import all_keys, variants_of
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.problems import Finding, Path, Ref
 from medcontract.reading.json_scanner import Broken, Fault, Scanned, scan

@@ -25,7 +25,7 @@ from tests.support import ROOT
 import medcontract
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Contract
-from medcontract.contracts.schema_nodes import subschemas
+from medcontract.contracts.registry import subschemas
 from medcontract.schemas import publishing
 from medcontract.schemas.json_schema import bare, type_names
 

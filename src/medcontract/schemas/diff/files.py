@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from medcontract.contracts.schema_nodes import subschemas
+from medcontract.contracts.registry import subschemas
 from medcontract.errors import CallError
 from medcontract.schemas.diff.compare import JUDGED, compare
 from medcontract.schemas.diff.nodes import DEFINITIONS, Breaks, Change, find_reference, is_annotation, listed
