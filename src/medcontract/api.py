@@ -594,8 +594,7 @@ def check_challenge(
 ) -> Validation:
     """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
     from medcontract.challenges.loading import check_file
-    from medcontract.reading.archives import open_source
-    from medcontract.reading.source import Source
+    from medcontract.reading.source import Source, open_source
     from medcontract.results.validation import Validation
     from medcontract.validation.report import ProblemCollector
 
@@ -626,7 +625,7 @@ def new_challenge(
 
     from medcontract.atomic_write import write_new_files
     from medcontract.challenges.new.create import challenge_files
-    from medcontract.reading.archives import open_source
+    from medcontract.reading.source import open_source
 
     addresses.require_local(folder, "cannot write", "write to a local folder, and copy it")
     arguments.require_strings([*classes, *([] if challenge_id is None else [challenge_id])])
@@ -707,8 +706,8 @@ def contract_ids() -> tuple[str, ...]:
 
 def path_of(name: str) -> str:
     """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
+    from medcontract.addresses import split_member
     from medcontract.evaluation.files import split
-    from medcontract.reading.archives import split_member
 
     path, _ = split(name)
     member = split_member(path)

@@ -82,8 +82,7 @@ def input_source(file: FileName | bytes | pd.DataFrame, contract: str | None, na
 
 
 def source(path: str | Source, limits: Limits | None) -> Source:
-    from medcontract.reading.archives import open_source
-    from medcontract.reading.source import Source
+    from medcontract.reading.source import Source, open_source
 
     return path if isinstance(path, Source) else open_source(path, limits)
 

@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from medcontract.errors import CallError
-from medcontract.reading.streams import SeekableStream
+from medcontract.reading.source import SeekableStream
 
 Parser = Callable[..., Iterator[Any]]
 """A module-level generator function of a stream and other arguments."""

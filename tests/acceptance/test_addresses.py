@@ -23,7 +23,7 @@ import medcontract
 from medcontract.addresses import Address, hide_credentials
 from medcontract.errors import CallError, FileChanged
 from medcontract.reading import chunks, remote
-from medcontract.reading.archives import open_source
+from medcontract.reading.source import open_source
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
 pytest.importorskip("aiohttp", reason="aiohttp is not installed")

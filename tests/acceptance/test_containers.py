@@ -18,7 +18,7 @@ from tests.support import VECTORS
 import medcontract
 from medcontract.cli.main import main
 from medcontract.contracts.pandera_schemas import frame_schema
-from medcontract.reading import json_locator, parquet
+from medcontract.reading import json_scanner, parquet
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 
@@ -473,14 +473,14 @@ def test_places_of_many_problems_are_found_in_few_passes(monkeypatch: pytest.Mon
 def test_many_problems_of_one_record_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking for all wrong items of a list steps over each of its items once."""
     steps = 0
-    really_next = json_locator._next
+    really_next = json_scanner._next
 
     def counted(raw: bytes, position: int) -> int:
         nonlocal steps
         steps += 1
         return really_next(raw, position)
 
-    monkeypatch.setattr(json_locator, "_next", counted)
+    monkeypatch.setattr(json_scanner, "_next", counted)
     data = json.dumps({"offline_runs": [1] * 900, "proofs": []}).encode()
     assert medcontract.validate(data, "extraction/evidence", name="x.json").errors == 900
     assert steps <= 1000

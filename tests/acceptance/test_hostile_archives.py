@@ -27,7 +27,8 @@ import medcontract
 from medcontract.api import validate_files
 from medcontract.errors import CallError, FileChanged
 from medcontract.reading import limits, streams
-from medcontract.reading.archives import list_archive, open_source
+from medcontract.reading.archives import list_archive
+from medcontract.reading.source import open_source
 
 ROW = b"image_id,label\nI-1,MEL\n"
 GOOD = Part(b"truth.csv", ROW)

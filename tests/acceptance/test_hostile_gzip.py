@@ -20,8 +20,8 @@ from tests.support import property_settings
 import medcontract
 from medcontract.api import validate_files
 from medcontract.contracts.contract import Contract
-from medcontract.reading.source import Source
-from medcontract.reading.streams import Gunzip, Unreadable
+from medcontract.reading.source import Source, Unreadable
+from medcontract.reading.streams import Gunzip
 
 _RECORD = b'{"image_id": "I-1", "label": "MEL"}\n'
 _EMPTY = gzip.compress(b"")

@@ -11,8 +11,7 @@ from medcontract.challenges.semantics import check
 from medcontract.contracts.registry import Scope
 from medcontract.errors import CallError, InvalidData
 from medcontract.problems import Finding
-from medcontract.reading.archives import open_source
-from medcontract.reading.source import Source, Unreadable
+from medcontract.reading.source import Source, Unreadable, open_source
 from medcontract.results.validation import FileReport
 from medcontract.validation.report import ProblemCollector, make_report
 

@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.addresses import Address
+from medcontract.addresses import Address, split_member
 from medcontract.cache import ResultCache
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
 from medcontract.parallel.versions import result_versions
-from medcontract.reading.archives import open_source, split_member
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import STDIN, Source, Unreadable, file_state
+from medcontract.reading.source import STDIN, Source, Unreadable, file_state, open_source
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import base_name
 

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from medcontract.addresses import Address, as_address, real_path
+from medcontract.addresses import Address, as_address, is_archive, real_path
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role
 from medcontract.errors import LIST_CONTRACTS, CallError, NotRecognized, option, words
 from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
-from medcontract.reading.archives import is_archive, open_source
 from medcontract.reading.folders import Exclude
-from medcontract.reading.source import STDIN, Source
+from medcontract.reading.source import STDIN, Source, open_source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.validation.dispatch import Identified, Part, base_name, identify, report_read, validator_for
 from medcontract.validation.records import Progress, run_parts

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from medcontract.addresses import SEPARATOR
 from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError, Wording, in_python, option
 from medcontract.problems import plural
-from medcontract.reading.archives import SEPARATOR
 from medcontract.results.base import printable
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport

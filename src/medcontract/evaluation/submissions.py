@@ -10,15 +10,14 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.addresses import Address, as_address, real_path
+from medcontract.addresses import ARCHIVES, Address, as_address, is_archive, real_path, split_member
 from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Expanded, GivenFile, expand, list_path, no_data_files, path_of
 from medcontract.evaluation.selection import SkippedFile, skipped
-from medcontract.reading.archives import is_archive, open_source, split_member, without_ending
 from medcontract.reading.folders import Exclude, missing_file_hint, why_refused, why_unreadable
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source
+from medcontract.reading.source import Source, open_source
 from medcontract.validation.dispatch import Identified, base_name, identify
 from medcontract.validation.report import ProblemCollector
 
@@ -50,8 +49,9 @@ class Submission(Struct, frozen=True, kw_only=True):
 
 def _without_extensions(name: str) -> str:
     """Return the name of a data file or an archive without its extensions (`.json`, `.csv.gz`, `.tar.gz`)."""
-    if without_ending(name) != name:
-        return without_ending(name)
+    for ending in ARCHIVES:
+        if name.lower().endswith(ending):
+            return name[: -len(ending)]
     plain = name[:-3] if name.lower().endswith(".gz") else name
     stem, extension = os.path.splitext(plain)
     return stem if extension.lower() in BY_ENDING else name

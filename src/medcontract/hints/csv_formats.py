@@ -17,8 +17,7 @@ from medcontract.hints.table_arrangements import IN_CSV, other_arrangement
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Ref, is_plain
 from medcontract.reading.csv_rows import CsvFile
-from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of, index_hint
-from medcontract.reading.json_scanner import LATE_MARK_HINT
+from medcontract.reading.diagnosis import LATE_MARK_HINT, MOST_BYTES, Encoding, encoding_of, index_hint
 from medcontract.reading.source import Source
 
 Fits = Callable[[frozenset[str]], bool]

@@ -18,11 +18,11 @@ from medcontract.errors import NotRecognized
 from medcontract.hints.table_arrangements import in_records, records_match_exactly
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
-from medcontract.reading import json_locator
 from medcontract.reading.diagnosis import MOST_BYTES
-from medcontract.reading.json_scanner import Broken
+from medcontract.reading.json_scanner import find as find_value
 from medcontract.reading.json_stream import Member, is_json
 from medcontract.reading.limits import MAX_DEPTH
+from medcontract.reading.located_records import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
 
@@ -294,7 +294,7 @@ def _not_a_list(value: Any, raw: bytes, base: int) -> Finding | None:
 
 def _place(raw: bytes, key: str) -> int:
     try:
-        return json_locator.find(raw, (key,))[0]
+        return find_value(raw, (key,))[0]
     except Broken:  # the text is only the start of the file
         return 0
 

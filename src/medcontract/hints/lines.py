@@ -15,7 +15,7 @@ from medcontract.hints.table_arrangements import in_records
 from medcontract.problems import Finding, Ref
 from medcontract.reading import jsonl
 from medcontract.reading.diagnosis import CSV, FENCE, MOST_BYTES, before_json
-from medcontract.reading.json_scanner import Broken
+from medcontract.reading.located_records import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
 

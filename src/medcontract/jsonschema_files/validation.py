@@ -14,10 +14,9 @@ from medcontract.hints.lines import explain_line
 from medcontract.jsonschema_files.checker import SchemaChecker
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl
-from medcontract.reading.json_locator import Locator
-from medcontract.reading.json_scanner import Broken, scan
+from medcontract.reading.json_scanner import Locator, scan
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
-from medcontract.reading.located_records import too_large
+from medcontract.reading.located_records import Broken, too_large
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of

@@ -10,11 +10,10 @@ from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.rules import Accumulator
 from medcontract.errors import CallError, FileChanged
-from medcontract.reading.archives import open_source
 from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source, Unreadable, file_state, open_file
+from medcontract.reading.source import Source, Unreadable, file_state, open_file, open_source
 from medcontract.validation.dispatch import validator_for
 from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules
 from medcontract.validation.report import ProblemCollector

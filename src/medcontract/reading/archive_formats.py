@@ -29,7 +29,8 @@ from medcontract.reading.limits import (
     MAX_NAMES,
     most_unpacked,
 )
-from medcontract.reading.streams import Decompressed, SeekableStream, Unreadable, too_compressed
+from medcontract.reading.source import SeekableStream, Unreadable
+from medcontract.reading.streams import Decompressed, too_compressed
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

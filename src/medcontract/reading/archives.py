@@ -14,57 +14,25 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from medcontract.addresses import Address, as_address
+from medcontract.addresses import SEPARATOR, Address, member_path, split_member
 from medcontract.containers import BY_ENDING
 from medcontract.problems import Finding, shorten
 from medcontract.reading.limits import MAX_RATIO, Limits, most_unpacked
-from medcontract.reading.source import Source, Watched, check_path, open_file, state_of, unreadable
-from medcontract.reading.streams import GZIP, Copy, Gunzip, Unreadable, too_compressed, too_large
+from medcontract.reading.source import GZIP, Source, Unreadable, Watched, check_path, open_file, state_of, unreadable
+from medcontract.reading.streams import Copy, Gunzip, too_compressed, too_large
 
 if TYPE_CHECKING:
     from medcontract.reading.archive_formats import Member
     from medcontract.reading.folders import Exclude, Listing
 
-ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
-SEPARATOR = "!/"
 _KEPT = 2
 """Archives whose directories are kept, with the copy of a .tar.gz: those of a truth and of a submission."""
 
 
-def is_archive(path: str) -> bool:
-    """Check whether a path is named like an archive. Whether it is one is found when it is read."""
-    return path.lower().endswith(ENDINGS) and not os.path.isdir(path)
-
-
-def split_member(path: str) -> tuple[str, str] | None:
-    """Return the path of an archive and that of a file in it; None if it is not the path of a file in an archive."""
-    if isinstance(path, Address):
-        return path.split_member()
-    at = path.find(SEPARATOR)
-    while at >= 0:
-        if is_archive(path[:at]):
-            return None if os.path.lexists(path) else (path[:at], path[at + len(SEPARATOR) :])
-        at = path.find(SEPARATOR, at + 1)
-    return None
-
-
-def member_path(archive: str, name: str) -> str:
-    """Return the path or address of a file in an archive."""
-    return archive.member(name) if isinstance(archive, Address) else f"{archive}{SEPARATOR}{name}"
-
-
-def without_ending(name: str) -> str:
-    """Return the name of an archive without its extension."""
-    found = [ending for ending in ENDINGS if name.lower().endswith(ending)]
-    return name[: -max(map(len, found))] if found else name
-
-
-def open_source(path: str | os.PathLike[str], limits: Limits | None = None) -> Source:
-    """Return the source of a path or an address: a file, or a file in an archive."""
-    path = as_address(os.fspath(path))
-    if member := split_member(path):
-        return ArchivedFile(*member, limits)
-    return (WholeArchive if is_archive(path) else Source)(path, limits=limits)
+def open_archived(path: str, limits: Limits | None = None) -> Source:
+    """Return the source of a file in an archive, or of an archive where a file is expected."""
+    member = split_member(path)
+    return ArchivedFile(*member, limits) if member else WholeArchive(path, limits=limits)
 
 
 def list_archive(

@@ -18,13 +18,11 @@ import msgspec
 
 from medcontract.addresses import Address
 from medcontract.containers import Container
-from medcontract.reading.json_scanner import Broken
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
-from medcontract.reading.located_records import TooLarge
+from medcontract.reading.located_records import Broken, TooLarge
 from medcontract.reading.positions import line_breaks
-from medcontract.reading.source import Source, Watched
-from medcontract.reading.streams import SeekableStream, Unreadable
+from medcontract.reading.source import SeekableStream, Source, Unreadable, Watched
 
 if TYPE_CHECKING:
     import hashlib

@@ -13,8 +13,7 @@ from itertools import pairwise
 
 from medcontract.errors import option, words
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
-from medcontract.reading.diagnosis import TOTAL_HINT, index_hint, is_total
-from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
+from medcontract.reading.diagnosis import LATE_MARK_HINT, TOTAL_HINT, index_hint, is_total, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
 from medcontract.reading.located_records import (
     Decode,

@@ -11,17 +11,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from medcontract.lazy_patterns import lazy_pattern
-from medcontract.problems import empty_file
-from medcontract.reading.diagnosis import MOST_BYTES, before_json
-from medcontract.reading.json_scanner import Broken, Scanner, after_end, read_string, scan
+from medcontract.problems import Ref, empty_file
+from medcontract.reading.diagnosis import (
+    MOST_BYTES,
+    after_end,
+    before_json,
+    no_colon,
+    no_comma,
+    no_key,
+    no_value,
+    trailing_comma,
+)
+from medcontract.reading.json_scanner import read_string, scan
 from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
-from medcontract.reading.located_records import Decode, LocatedRecord, TooLarge
+from medcontract.reading.located_records import Broken, Decode, LocatedRecord, TooLarge
 from medcontract.reading.source import Source
+from medcontract.types import Outline
+
+Decided = TypeVar("Decided")
 
 
 class Member(NamedTuple):
@@ -38,11 +51,12 @@ class Member(NamedTuple):
 _decode = msgspec.json.Decoder().decode
 _decode_key = msgspec.json.Decoder(str).decode
 _pass = msgspec.json.Decoder(msgspec.Raw).decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _nested(levels: int, opening: bytes = rb"\{", closing: bytes = rb"\}") -> bytes:
-    """An object or a list with limited nesting of its own kind of bracket; the other kind is ignored."""
+    """Return the pattern of an object or a list with limited nesting of its brackets; others are ignored."""
     plain = rb'[^"' + opening + closing + rb"]*+"
     inside = _STRING if levels == 1 else rb"(?:" + _STRING + rb"|" + _nested(levels - 1, opening, closing) + rb")"
     return opening + plain + rb"(?:" + inside + plain + rb")*+" + closing
@@ -102,15 +116,12 @@ class Window:
             if not self.fill():
                 return b""
 
-    def broken(self, make: Callable[[bytes, int], Broken]) -> Broken:
-        """The syntax error at the current position, with enough text after it for a good message."""
+    def broken(self, explain: Callable[..., Broken], *arguments: bytes) -> Broken:
+        """Return the syntax error at the current position, explained with enough text after it."""
         while len(self.data) - self.at < 64 and self.fill():
             pass
-        return self.move(make(self.data, self.at))
-
-    def move(self, broken: Broken, at: int = 0) -> Broken:
-        """The syntax error with its offset in the file."""
-        broken.offset += self.base + at
+        broken = explain(self.data, self.at, *arguments)
+        broken.offset += self.base
         return broken
 
     def string(self) -> tuple[str, int, bytes]:
@@ -121,96 +132,91 @@ class Window:
             return _decode_key(raw), offset, raw
         except (msgspec.DecodeError, UnicodeDecodeError):
             pass
-        try:
+        with _moved(offset):
             return read_string(raw, 0)[0], offset, raw
-        except Broken as broken:
-            broken.offset += offset
-            raise
 
     def cut(self) -> bytes:
-        """The bytes of the value at the current position, which is not whitespace."""
+        """Return the bytes of the value at the current position, which is not whitespace."""
         match = _WHOLE.match(self.data, self.at)
         size = match.end() - self.at if match else self._size(self.data[self.at : self.at + 1])
-        if size is None:
-            raw = self.data[self.at :]
-            self._fail(raw)
-            self.at = len(self.data)
-            return raw
         if size == 0:
-            raise self.broken(_no_value)
-        if size > self._limit:
+            raise self.broken(no_value)
+        if size is None:
+            size = len(self.data) - self.at
+            with _moved(self.base + self.at):
+                scan(self.data[self.at :], depth=self.levels, whole=False)
+        elif size > self._limit:
             raise TooLarge(self.base + self.at)
         raw = self.data[self.at : self.at + size]
         self.at += size
         return raw
 
-    def _fail(self, raw: bytes) -> None:
+    def _size(self, first: bytes) -> int | None:
+        """Return the length of the value, or None if the file ends first."""
+        done = depth = 0
+        while True:
+            if first == b'"':
+                if match := _WHOLE.match(self.data, self.at):
+                    return match.end() - self.at
+            elif first not in (b"{", b"["):
+                if match := _SCALAR_END.search(self.data, self.at + done):
+                    return match.start() - self.at
+                done = len(self.data) - self.at
+            else:
+                for match in _TOKEN.finditer(self.data, self.at + done):
+                    token = match.group()
+                    if token in (b"{", b"["):
+                        depth += 1
+                    elif token in (b"}", b"]"):
+                        depth -= 1
+                    elif token == b'"':
+                        done = match.start() - self.at
+                        break
+                    done = match.end() - self.at
+                    if depth <= 0:
+                        return done
+            self._check_size()
+            if not self.fill():
+                return None if first in (b'"', b"{", b"[") else done
+
+    def _check_size(self) -> None:
+        """Raise `TooLarge` or, more likely for a value that does not end within the limit, its syntax error."""
+        if len(self.data) - self.at <= self._limit:
+            return
+        raw = self.data[self.at : self.at + self._limit]
+        try:
+            _pass(raw)
+        except (msgspec.DecodeError, RecursionError) as error:
+            if "truncated" in str(error):  # only its size is wrong
+                raise TooLarge(self.base + self.at) from None
         try:
             scan(raw, depth=self.levels, whole=False)
         except Broken as broken:
-            raise self.move(broken, self.at) from None
+            if broken.offset < len(raw):
+                broken.offset += self.base + self.at
+                raise
+        raise TooLarge(self.base + self.at)
 
-    def _size(self, first: bytes) -> int | None:
-        """The length of the value, or None if the file ends first."""
-        if first not in (b"{", b"["):
-            return self._scalar_size(first)
-        done, depth = 0, 0
+    def skip_items(self) -> None:
+        """Skip to the end of the list; complete items in memory are skipped in one step."""
         while True:
-            for match in _TOKEN.finditer(self.data, self.at + done):
-                token = match.group()
-                if token in (b"{", b"["):
-                    depth += 1
-                elif token in (b"}", b"]"):
-                    depth -= 1
-                elif token == b'"':
-                    done = match.start() - self.at
-                    break
-                done = match.end() - self.at
-                if depth <= 0:
-                    return done
-            self._check_size()
-            if not self.fill():
-                return None
-
-    def _scalar_size(self, first: bytes) -> int | None:
-        done = 0
-        while True:
-            match = _WHOLE.match(self.data, self.at) if first == b'"' else _SCALAR_END.search(self.data, self.at + done)
-            if match:
-                return (match.end() if first == b'"' else match.start()) - self.at
-            done = len(self.data) - self.at
-            self._check_size()
-            if not self.fill():
-                return None if first == b'"' else done
-
-    def _check_size(self) -> None:
-        """A value without an end is either very large or, more likely, has a syntax error."""
-        if len(self.data) - self.at > self._limit:
-            raw = self.data[self.at : self.at + self._limit]
-            try:
-                _pass(raw)
-            except (msgspec.DecodeError, RecursionError) as error:
-                if "truncated" in str(error):  # only its size is wrong
-                    raise TooLarge(self.base + self.at) from None
-            try:
-                scan(raw, depth=self.levels, whole=False)
-            except Broken as broken:
-                if broken.offset < len(raw):
-                    raise self.move(broken, self.at) from None
-            raise TooLarge(self.base + self.at)
-
-    def skip_run(self) -> bytes:
-        """Skip text and complete values in memory, and return what is there then: a bracket, or nothing."""
-        self.at = _RUN.match(self.data, self.at).end()  # type: ignore[union-attr]  # the pattern matches anything
-        return self.data[self.at : self.at + 1]
+            self.at = _RUN.match(self.data, self.at).end()  # type: ignore[union-attr]  # the pattern matches anything
+            char = self.data[self.at : self.at + 1]
+            if char == b"]":
+                self.at += 1
+                return
+            if char:
+                self.cut()
+            elif not self.fill():
+                return
 
     def plain_item(self) -> bytes | None:
-        """The bytes of the item at the current position, where it is a number or a word with another one after it."""
+        """Return the bytes of the item at the current position if it is a number or word before another one."""
         match = _PLAIN_ITEM.match(self.data, self.at)
         return match.group(1) if match and match.end() - self.at <= self._limit else None
 
     def guess(self, decode: Decode) -> tuple[bytes, Any] | None:
-        """The record that starts here, cut at the guessed border, if decoding proves the guess right.
+        """Return the record that starts here, cut at the guessed border, if decoding proves the guess right.
 
         Moves the position to the start of the next record.
         """
@@ -229,7 +235,7 @@ class Window:
         return raw, value
 
     def _find(self, border: bytes) -> int:
-        """The next border, or -1. More is read if the record may end there, but not more than two records need."""
+        """Find the next border, or -1. More is read if the record may end there, but not more than two records need."""
         end = self.data.find(border, self.at)
         if end >= 0:
             return end
@@ -261,7 +267,7 @@ class JsonFile:
         """The complete text, if it is not an object."""
 
     def records(self) -> Iterator[LocatedRecord]:
-        """The records in file order. Raises `Broken` or `TooLarge`, with offsets in the file."""
+        """Yield the records in file order. Raises `Broken` or `TooLarge`, with offsets in the file."""
         window = Window(self._source)
         try:
             first = window.space()
@@ -284,7 +290,7 @@ class JsonFile:
             empty = empty_file(self._source.start)
             raise Broken(empty.code, self._source.start, empty.message, empty.hint)
         if first in (b"}", b"]", b",", b":"):
-            raise window.broken(_no_value)
+            raise window.broken(no_value)
         offset = window.base + window.at
         if first == b"[":
             for record in self._items(window, lambda raw: None):
@@ -295,54 +301,32 @@ class JsonFile:
         try:
             check_syntax(raw, offset)
         except Broken as broken:
-            raise _at_the_start(broken, start) from None
+            around = before_json(start) if broken.code in ("MC010", "MC022", "MC023") else None
+            if around is None:
+                raise
+            raise Broken("MC010", broken.offset, around.message, around.hint) from None
         return Member("", offset, raw, offset)
 
     def _members(self, window: Window) -> Iterator[LocatedRecord]:
-        window.at += 1
         window.levels = 1
-        after_comma = False
-        while True:
-            char = window.space()
-            if char == b"}" and not after_comma:
-                break
-            if char != b'"':
-                raise window.broken(_trailing if after_comma and char in (b"}", b"]") else _no_key)
-            key, key_offset, raw_key = window.string()
+        for key, key_offset, raw_key, first in _members(window):
             if len(self.header) > MAX_MEMBERS:
                 raise TooLarge(key_offset)
-            if window.space() != b":":
-                raise window.broken(_no_colon)
-            window.at += 1
-            char = window.space()
             offset = window.base + window.at
-            if key == self._list_key and char == b"[" and self.list_at is None:
+            if key == self._list_key and first == b"[" and self.list_at is None:
                 self.list_at = offset
                 yield from self._items(window, self._decode)
-                self.header.append(Member(key, key_offset, b"[]", offset, raw_key))
+                raw = b"[]"
             else:
-                if char in (b"", b"}", b"]", b",", b":"):
-                    raise window.broken(_no_value)
                 raw = window.cut()
                 check_syntax(raw, offset)
-                self.header.append(Member(key, key_offset, raw, offset, raw_key))
-            char = window.space()
-            after_comma = char == b","
-            if char == b"}":
-                break
-            if not after_comma:
-                raise window.broken(_no_comma_in_object)
-            window.at += 1
-        window.at += 1
+            self.header.append(Member(key, key_offset, raw, offset, raw_key))
 
     def _items(self, window: Window, decode: Decode) -> Iterator[LocatedRecord]:
         window.at += 1
         window.levels += 1
-        if window.space() == b"]":
-            window.at += 1
-            window.levels -= 1
-            return
-        while True:
+        char = window.space()
+        while char != b"]":
             while raw := window.plain_item():
                 yield LocatedRecord(raw, window.base + window.at, decode(raw))
                 window.at += len(raw) + 1
@@ -351,19 +335,105 @@ class JsonFile:
             while char == b"{" and (guessed := window.guess(decode)):
                 yield LocatedRecord(guessed[0], offset, guessed[1])
                 offset = window.base + window.at
-            if char in (b"", b"}", b"]", b",", b":"):
-                raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
+            if char in (b"}", b"]"):
+                raise window.broken(trailing_comma)
+            if char == b":":
+                raise window.broken(no_value)
             raw = window.cut()
             yield LocatedRecord(raw, offset, decode(raw))
             window.learn(len(raw))
             char = window.space()
-            if char == b"]":
+            if char == b",":
                 window.at += 1
-                window.levels -= 1
-                return
-            if char != b",":
-                raise window.broken(_no_comma_in_list)
+            elif char != b"]":
+                raise window.broken(no_comma, b"]")
+        window.at += 1
+        window.levels -= 1
+
+
+def _members(window: Window) -> Iterator[tuple[str, int, bytes, bytes]]:
+    """Yield key, offset and bytes of each key of an object, and the first byte of its value, which has to be read."""
+    window.at += 1
+    char = window.space()
+    while char != b"}":
+        if char != b'"':
+            raise window.broken(no_key)
+        key = window.string()
+        if window.space() != b":":
+            raise window.broken(no_colon)
+        window.at += 1
+        yield *key, window.space()
+        char = window.space()
+        if char == b",":
             window.at += 1
+            char = window.space()
+            if char in (b"}", b"]"):
+                raise window.broken(trailing_comma)
+        elif char != b"}":
+            raise window.broken(no_comma, b"}")
+    window.at += 1
+
+
+def outline(source: Source, decide: Callable[[Outline], Decided | None]) -> tuple[Outline, Decided | None]:
+    """Read only keys, until `decide` returns something or the file ends. Syntax errors end it silently."""
+    keys: set[str] = set()
+    items: dict[str, frozenset[str]] = {}
+    places: dict[str, Ref] = {}
+    schema: str | None = None
+    complete = False
+    window = Window(source)
+    try:
+        first = window.space()
+        if first == b"[":
+            return Outline(frozenset(), {"": _first_keys(window, "", places)}, None, "list", places), None
+        if first != b"{":
+            return Outline(frozenset(), {}, None, "other"), None
+        for key, _, _, char in _members(window):
+            if len(keys) > MAX_MEMBERS:
+                break
+            keys.add(key)
+            if char == b"[":
+                early = Outline(frozenset(keys), items, schema, "object", places)
+                items[key] = _first_keys(window, key, places)
+                if (decided := decide(early)) is not None:
+                    return early, decided
+                window.skip_items()
+            else:
+                raw = window.cut()
+                if key == "$schema" and raw.startswith(b'"'):
+                    schema = read_string(raw, 0)[0]
+        else:
+            complete = True
+    except (Broken, TooLarge):
+        pass
+    finally:
+        window.close()
+    return Outline(frozenset(keys), items, schema, "object", places, complete), None
+
+
+def _first_keys(window: Window, list_key: str, places: dict[str, Ref]) -> frozenset[str]:
+    """Return the keys of the first item of the list that opens here; the window stays after that item."""
+    window.at += 1
+    if window.space() != b"{":
+        return frozenset()
+    offset = window.base + window.at
+    raw = window.cut()
+    places[list_key] = Ref(offset, len(raw), 0, (list_key, 0) if list_key else (0,))
+    try:
+        return frozenset(_decode_object(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = scan(raw).value
+    return frozenset(value) if isinstance(value, dict) else frozenset()
+
+
+@contextmanager
+def _moved(offset: int) -> Iterator[None]:
+    """Give syntax errors in a part of the file, which starts at an offset, their offset in the file."""
+    try:
+        yield
+    except Broken as broken:
+        broken.offset += offset
+        raise
 
 
 def check_syntax(raw: bytes, offset: int = 0) -> None:
@@ -371,53 +441,15 @@ def check_syntax(raw: bytes, offset: int = 0) -> None:
     try:
         _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    else:
-        return
-    try:
-        scan(raw)
-    except Broken as broken:
-        broken.offset += offset
-        raise
+        with _moved(offset):
+            scan(raw)
 
 
 def is_json(source: Source) -> bool:
-    """Whether the file is valid JSON for certain: checked at parser speed, if it fits into memory."""
+    """Check whether the file is valid JSON for certain: at parser speed, if it fits into memory."""
     raw = source.read(source.start, MAX_DOCUMENT + 1)
     try:
         _pass(raw)
         return len(raw) <= MAX_DOCUMENT and (raw.isascii() or bool(raw.decode()))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-
-
-def _at_the_start(broken: Broken, text: bytes) -> Broken:
-    """The syntax error of a text that does not start with an object or a list, with what precedes the JSON, if any."""
-    around = before_json(text) if broken.code in ("MC010", "MC022", "MC023") else None
-    return Broken("MC010", broken.offset, around.message, around.hint) if around else broken
-
-
-def _no_key(data: bytes, at: int) -> Broken:
-    return Scanner(data).no_key(at)
-
-
-def _no_value(data: bytes, at: int) -> Broken:
-    scanner = Scanner(data)
-    scanner.path.append("")
-    return scanner.no_value(at)
-
-
-def _no_colon(data: bytes, at: int) -> Broken:
-    return Scanner(data).no_colon(at)
-
-
-def _no_comma_in_object(data: bytes, at: int) -> Broken:
-    return Scanner(data).no_comma(at, b"}")
-
-
-def _no_comma_in_list(data: bytes, at: int) -> Broken:
-    return Scanner(data).no_comma(at, b"]")
-
-
-def _trailing(data: bytes, at: int) -> Broken:
-    return Broken("MC012", at, "a comma before the closing bracket", "remove the comma")

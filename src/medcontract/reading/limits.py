@@ -55,8 +55,16 @@ MAX_DOCUMENT = 128 << 20
 
 
 def most_unpacked(packed_size: int) -> int:
-    """The number of bytes that a compressed file of this size may decompress to."""
+    """Return the number of bytes that a compressed file of this size may decompress to."""
     return max(RATIO_FROM, MAX_RATIO * packed_size)
+
+
+def size_text(size: int) -> str:
+    """Format a size in bytes."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} bytes"
 
 
 class Limits(NamedTuple):

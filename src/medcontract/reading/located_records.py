@@ -1,4 +1,4 @@
-"""What the readers of all containers yield: records, or blocks of them, with their offsets in the file."""
+"""What the readers of all containers yield or raise: records, or blocks of them, with their offsets in the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from medcontract.errors import option, words
 from medcontract.problems import Finding, Ref
-from medcontract.reading.streams import size_text
+from medcontract.reading.limits import size_text
 
 Decode = Callable[[bytes], Any]
 """Decodes the bytes of one record to a valid value, or to None if it may be invalid."""
@@ -89,6 +89,14 @@ Located = LocatedRecord | RecordBlock
 def one_by_one(item: Located) -> Iterable[LocatedRecord]:
     """Return the records of an item."""
     return item.records() if isinstance(item, RecordBlock) else (item,)
+
+
+class Broken(Exception):
+    """A syntax error."""
+
+    def __init__(self, code: str, offset: int, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.code, self.offset, self.message, self.hint = code, offset, message, hint
 
 
 class TooLarge(Exception):

@@ -20,7 +20,7 @@ from medcontract.addresses import Address
 from medcontract.errors import CallError
 from medcontract.extras import require
 from medcontract.reading.folders import Entry, Exclude, Listing, has_ending
-from medcontract.reading.streams import SeekableStream
+from medcontract.reading.source import SeekableStream
 
 T = TypeVar("T")
 BLOCK = 4 << 20

@@ -5,26 +5,53 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from medcontract.addresses import Address
+from medcontract.addresses import Address, as_address, is_archive, split_member
 from medcontract.containers import Container, with_magic
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
-from medcontract.reading.file_kinds import not_a_data_file
 from medcontract.reading.limits import BLOCK, MAX_DEFLATED, Limits, most_unpacked
-from medcontract.reading.streams import GZIP, Copy, Gunzip, SeekableStream, Unreadable
 
-_BOM = b"\xef\xbb\xbf"
-__all__ = ["STDIN", "Source", "Unreadable", "Watched"]
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+    from medcontract.reading.streams import Copy
 
 STDIN = "-"
+GZIP = b"\x1f\x8b"
+"""The first bytes of a gzipped file."""
+_BOM = b"\xef\xbb\xbf"
 _HEAD = 4096
 """Bytes at the start of a file that its kind and its contract are recognized from."""
+_LIKE_DATA = re.compile(rb'\s*+(?:[\[{]\s*+["\[{\]}]|"?[A-Za-z_][A-Za-z0-9_ ]*+"?[,\r\n])')
+"""How JSON and tables usually start, and no file of another kind."""
+
+
+class Unreadable(Exception):
+    """The file cannot be read, or not any further; the finding says why."""
+
+    def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
+        super().__init__(finding.message)
+        self.finding, self.wrong_call = finding, wrong_call
+
+    def __reduce__(self) -> tuple[type[Unreadable], tuple[Finding, bool]]:
+        return Unreadable, (self.finding, self.wrong_call)
+
+
+def open_source(path: str | os.PathLike[str], limits: Limits | None = None) -> Source:
+    """Return the source of a path or an address: a file, or a file in an archive."""
+    path = as_address(os.fspath(path))
+    if not (is_archive(path) or split_member(path)):
+        return Source(path, limits=limits)
+    from medcontract.reading.archives import open_archived
+
+    return open_archived(path, limits)
 
 
 class Source:
@@ -98,9 +125,12 @@ class Source:
         self._prepared = True
         if self.head.startswith(_BOM):
             self.start = len(_BOM)
-        other = not_a_data_file(self.head, self.start, self.packed)
-        if other:
-            raise Unreadable(other)
+        if self.packed or b"ustar" in self.head or not _LIKE_DATA.match(self.head, self.start):
+            from medcontract.reading.diagnosis import not_a_data_file
+
+            other = not_a_data_file(self.head, self.start, self.packed)
+            if other:
+                raise Unreadable(other)
 
     def _check_kind(self) -> None:
         """Keep what can be read only once. Raises `OSError` and `Unreadable` for what is not a file."""
@@ -134,6 +164,8 @@ class Source:
                 self._keep(stream)
 
     def _keep(self, stream: BinaryIO) -> None:
+        from medcontract.reading.streams import Copy  # not needed for most files
+
         self._kept = Copy(stream, self.limits.unpacked)
         self._path = ""
 
@@ -273,6 +305,8 @@ class Source:
         return self._unpacked(stream)
 
     def _unpacked(self, stream: BinaryIO) -> BinaryIO:
+        from medcontract.reading.streams import Gunzip  # not needed for most files
+
         most = most_unpacked(self.size) if self._most is None else self._most
         return io.BufferedReader(Gunzip(stream, self.limits.unpacked, most), BLOCK)
 
@@ -327,6 +361,41 @@ def state_of(found: os.stat_result) -> tuple[object, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
+class SeekableStream(io.RawIOBase):
+    """A stream that can be read from any position. Subclasses read from `_at`, and may know their size."""
+
+    def __init__(self, size: int | None = None, at: int = 0) -> None:
+        super().__init__()
+        self._size = size
+        self._at = at
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END and self._size is None:
+            raise io.UnsupportedOperation("the size of this stream is not known")
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size or 0}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        data = self._next(len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def _next(self, size: int) -> bytes:
+        """Return at most `size` bytes from the position on; none at the end."""
+        raise NotImplementedError
+
+
 class Watched(SeekableStream):
     """The bytes of a source, hashed if they are read completely."""
 
@@ -334,7 +403,7 @@ class Watched(SeekableStream):
         super().__init__()
         self._raw = raw
         self._source = source
-        self._hash: Any = None
+        self._hash: _Hash | None = None
         self._hashed = 0
         """How many bytes were hashed."""
         self._written = _last_written(raw)
@@ -360,7 +429,7 @@ class Watched(SeekableStream):
             import hashlib  # it loads OpenSSL: only where the bytes are watched
 
             self._hash, self._hashed = hashlib.sha256(), 0
-        if self._at != self._hashed:
+        if self._at != self._hashed or self._hash is None:
             return
         self._hashed += len(data)
         self._hash.update(data)

@@ -11,66 +11,11 @@ from typing import Any, BinaryIO
 
 from medcontract.errors import option, words
 from medcontract.problems import Finding
-from medcontract.reading.limits import BLOCK, LINE_COST, MAX_RATIO
+from medcontract.reading.limits import BLOCK, LINE_COST, MAX_RATIO, size_text
+from medcontract.reading.source import SeekableStream, Unreadable
 
-GZIP = b"\x1f\x8b"
-"""The first bytes of a gzipped file."""
 _IN_MEMORY = 16 << 20
 """Bytes of a copy that are kept in memory."""
-
-
-class Unreadable(Exception):
-    """The file cannot be read, or not any further; the finding says why."""
-
-    def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
-        super().__init__(finding.message)
-        self.finding, self.wrong_call = finding, wrong_call
-
-    def __reduce__(self) -> tuple[type[Unreadable], tuple[Finding, bool]]:
-        return Unreadable, (self.finding, self.wrong_call)
-
-
-def size_text(size: int) -> str:
-    """Format a size in bytes."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit:
-            return f"{size / unit:.4g} {name}"
-    return f"{size} bytes"
-
-
-class SeekableStream(io.RawIOBase):
-    """A stream that can be read from any position. Subclasses read from `_at`, and may know their size."""
-
-    def __init__(self, size: int | None = None, at: int = 0) -> None:
-        super().__init__()
-        self._size = size
-        self._at = at
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        if whence == os.SEEK_END and self._size is None:
-            raise io.UnsupportedOperation("the size of this stream is not known")
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size or 0}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        data = self._next(len(buffer))
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def _next(self, size: int) -> bytes:
-        """Return at most `size` bytes from the position on; none at the end."""
-        raise NotImplementedError
 
 
 class Decompressed(SeekableStream):

@@ -11,10 +11,10 @@ from medcontract.contracts.fast_decoder import RowDecoders, quick_parse
 from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl
-from medcontract.reading.json_scanner import Broken, scan
+from medcontract.reading.json_scanner import scan
 from medcontract.reading.json_stream import check_syntax
 from medcontract.reading.limits import MAX_DEPTH
-from medcontract.reading.located_records import Located, LocatedRecord
+from medcontract.reading.located_records import Broken, Located, LocatedRecord
 from medcontract.reading.source import Source
 from medcontract.validation.records import Recognition, RecordReader, broken_finding
 

@@ -11,11 +11,10 @@ from medcontract.contracts import recognition
 from medcontract.contracts.fast_decoder import RowDecoders
 from medcontract.contracts.rules import check_list
 from medcontract.problems import Finding, Path, Ref, empty_file
-from medcontract.reading.json_outline import outline
-from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
-from medcontract.reading.json_stream import JsonFile, Member, is_json
+from medcontract.reading.json_scanner import has_surrogate, scan, surrogate_in_key, without_surrogates
+from medcontract.reading.json_stream import JsonFile, Member, is_json, outline
 from medcontract.reading.limits import MAX_DOCUMENT
-from medcontract.reading.located_records import LocatedRecord, TooLarge, too_large
+from medcontract.reading.located_records import Broken, LocatedRecord, TooLarge, too_large
 from medcontract.reading.source import Source
 from medcontract.validation.records import Recognition, RecordReader, broken_finding
 
@@ -137,7 +136,7 @@ class JsonReader(RecordReader):
         member = members[str(finding.path[0])]
         if finding.at_key and len(finding.path) == 1:
             return finding._replace(offset=member.key_offset)
-        from medcontract.reading.json_locator import find
+        from medcontract.reading.json_scanner import find
 
         value_at, key_at = find(member.raw, finding.path[1:])
         return finding._replace(offset=member.offset + (key_at if finding.at_key else value_at), field=None)

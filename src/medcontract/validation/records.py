@@ -17,9 +17,16 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import Accumulator, UniqueIndex
 from medcontract.errors import NotRecognized
 from medcontract.problems import Finding, Ref
-from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import LINES_BLOCK
-from medcontract.reading.located_records import Located, LocatedRecord, RecordBlock, TooLarge, one_by_one, too_large
+from medcontract.reading.located_records import (
+    Broken,
+    Located,
+    LocatedRecord,
+    RecordBlock,
+    TooLarge,
+    one_by_one,
+    too_large,
+)
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.report import ProblemCollector, make_report

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from medcontract.problems import Finding
-from medcontract.reading.json_scanner import Broken
-from medcontract.reading.located_records import TooLarge, one_by_one
+from medcontract.reading.located_records import Broken, TooLarge, one_by_one
 from medcontract.reading.source import Unreadable
 from medcontract.results.validation import NamedFiles
 from medcontract.validation.records import RecordsValidator

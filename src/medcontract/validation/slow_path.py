@@ -18,9 +18,9 @@ from medcontract.contracts.rules import UNKNOWN, UniqueIndex
 from medcontract.contracts.rules.collection import Part
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.problems import Finding, Path, Ref
-from medcontract.reading.json_scanner import Broken, Fault, Scanned, scan
+from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
-from medcontract.reading.located_records import Located, LocatedRecord, TooLarge
+from medcontract.reading.located_records import Broken, Located, LocatedRecord, TooLarge
 from medcontract.reading.source import Unreadable
 from medcontract.validation.records import Landmark, RecordsValidator
 

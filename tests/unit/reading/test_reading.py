@@ -26,10 +26,10 @@ from medcontract.contracts import registry
 from medcontract.reading import csv_rows, json_stream, jsonl, positions
 from medcontract.reading import source as source_module
 from medcontract.reading.csv_rows import CsvFile
-from medcontract.reading.json_locator import find
-from medcontract.reading.json_scanner import Broken, Scanned, scan
+from medcontract.reading.json_scanner import Scanned, find, scan
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
+from medcontract.reading.located_records import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Column
 

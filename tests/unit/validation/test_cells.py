@@ -159,8 +159,8 @@ def test_sizes_of_rows(tmp_path: Path, one_by_one: list[int]) -> None:
 
 
 def medcontract_source(path: Path) -> Any:
-    from medcontract.reading.archives import open_source
     from medcontract.reading.limits import Limits
+    from medcontract.reading.source import open_source
 
     return open_source(str(path), Limits())
 

@@ -13,9 +13,9 @@ from medcontract.problems import Finding, Ref, plural
 from medcontract.reading import jsonl, parquet
 from medcontract.reading.cells import cell_json
 from medcontract.reading.csv_rows import CsvFile, header_findings
-from medcontract.reading.json_scanner import Broken, scan
+from medcontract.reading.json_scanner import scan
 from medcontract.reading.json_stream import JsonFile
-from medcontract.reading.located_records import TooLarge, too_large
+from medcontract.reading.located_records import Broken, TooLarge, too_large
 from medcontract.reading.source import Source, Unreadable
 from medcontract.validation.dispatch import container_of
 from medcontract.validation.frames import parquet_columns

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from medcontract.addresses import Address
+from medcontract.addresses import Address, split_member
 from medcontract.evaluation.remarks import error
 from medcontract.problems import Finding, plural
-from medcontract.reading.archives import split_member
 from medcontract.reading.folders import leads_out_of
 from medcontract.results.preflight import Check
 from medcontract.results.score import in_file
