@@ -1,0 +1,115 @@
+// A CSV file (RFC 4180) as rows, and rows as records.
+
+import { BAD_BYTE, isBlankLine } from "./text.js";
+
+const CELL = '(?:"[^"]*(?:""[^"]*)*"[^,\\r\\n]*|[^",\\r\\n][^,\\r\\n]*|)';
+const ROW = new RegExp(`${CELL}(?:,${CELL})*(?:\\r\\n|\\n|\\r)`, "y");
+const ONE_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|$)/y;
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
+const JSON_START = /^[ \t]*[[{][ \t]*(?:["[{\]}]|[\r\n])/;
+const BREAKS = /\r\n|\n|\r/g;
+const BOOLEANS = { true: true, false: false, 1: true, 0: false };
+const NOT_FINITE = new Set(["nan", "infinity", "inf", "-infinity", "-inf"]);
+
+/** The rows of a text that are not blank: {cells} or {problem}, each with its line. */
+export function* rows(text) {
+  let line = 1;
+  for (let at = 0; at < text.length; ) {
+    ROW.lastIndex = at;
+    const closed = ROW.test(text);
+    const end = closed ? ROW.lastIndex : text.length;
+    const raw = text.slice(at, end);
+    const bare = raw.replace(/[\r\n]+$/, "");
+    if (!isBlankLine(bare)) {
+      const whole = closed || new RegExp(`^${ROW.source}$`).test(`${raw}\n`);
+      yield { line, at, raw: bare, ...(whole ? cellsOf(bare) : { problem: ["MC030", "a quote in this row is not closed", 'close it with "'] }) };
+    }
+    line += raw.match(BREAKS)?.length ?? 0;
+    at = end;
+  }
+}
+
+function cellsOf(text) {
+  if (text.includes("\0")) return { problem: ["MC008", "a NUL byte", "remove it; the file may be damaged or binary"] };
+  if (BAD_BYTE.test(text)) return { problem: ["MC007", "this byte is not valid UTF-8", "save the file as UTF-8"] };
+  if (!text.includes('"')) return { cells: text.split(",") };
+  const cells = [];
+  ONE_CELL.lastIndex = 0;
+  for (;;) {
+    const match = ONE_CELL.exec(text);
+    if (!match) {
+      const mark = cells.length === 0 && text.startsWith("\ufeff");
+      return { problem: ["MC032", mark ? "a byte order mark (U+FEFF) before the quote" : "a quote is not allowed here",
+        'put the cell in double quotes and double those inside: "say ""hello"""'] };
+    }
+    cells.push(match[1] === undefined ? match[2] : match[1].replaceAll('""', '"'));
+    if (!match[3]) return { cells };
+  }
+}
+
+/** Whether the text of a header is that of a JSON file. */
+export const isJson = (raw) => JSON_START.test(raw);
+
+/** Converts the cells of rows to records. */
+export class Layout {
+  constructor(contract, header) {
+    const place = new Map();
+    header.forEach((name, index) => place.has(name) || place.set(name, index));
+    this.single = [];
+    this.lists = new Map();
+    for (const column of contract.columns) {
+      const path = column.pointer.split("/").slice(1);
+      const entry = { column, path, at: place.get(column.column) };
+      if (path.length > 1) this.lists.set(path[0], [...(this.lists.get(path[0]) ?? []), entry]);
+      else if (entry.at !== undefined) this.single.push(entry);
+    }
+    for (const [name, group] of this.lists) if (group.every(({ at }) => at === undefined)) this.lists.delete(name);
+    if (isOpen(contract)) {
+      const known = new Set(contract.columns.map(({ column }) => column));
+      for (const [name, at] of place)
+        if (!known.has(name)) this.single.push({ column: { type: "text", nullable: false }, path: [name], at });
+    }
+  }
+
+  /** The record of a row, and the faults of its cells. */
+  record(cells) {
+    const value = {};
+    const faults = [];
+    const read = ({ column, at }, path) => (at === undefined ? null : valueOf(cells[at], column, path, faults));
+    for (const entry of this.single) value[entry.path[0]] = read(entry, entry.path);
+    for (const [name, group] of this.lists) {
+      const items = group.map((entry, index) => read(entry, [name, index]));
+      value[name] = items.every((item) => item === null) ? null : items;
+    }
+    return { value, faults };
+  }
+}
+
+export const isOpen = (contract) => {
+  const { additionalProperties } = contract.record_schema ?? contract.schema;
+  return additionalProperties === true || (additionalProperties === undefined && !contract.record_schema?.oneOf);
+};
+
+function valueOf(cell, column, path, faults) {
+  if (cell === "") return column.nullable ? null : "";
+  if (column.type === "number") {
+    if (NUMBER.test(cell)) {
+      const number = Number(cell);
+      if (Number.isFinite(number)) return number;
+      faults.push({ code: "MC017", message: "a number too large for a double", hint: "the limit is about 1.8e308", path });
+      return 0;
+    }
+    if (NOT_FINITE.has(cell.toLowerCase())) {
+      faults.push({ code: "MC016", message: "not a finite number", hint: "write a number, or null where that is allowed", path });
+      return 0;
+    }
+  } else if (column.type === "boolean" && Object.hasOwn(BOOLEANS, cell.toLowerCase())) return BOOLEANS[cell.toLowerCase()];
+  return cell;
+}
+
+const TOTAL = [
+  /^\s*(?:(?:grand |sub-?)?total(?:es|s)?|suma?|mean|media|average|avg|promedio|median|mediana|count|std)\s*[:=]?\s*[0-9.,]*\s*$/iu,
+  /^\s*\(?[0-9]+ (?:rows?|records?|filas?|registros?)\b[ \w]{0,20}\)?\s*$/iu,
+];
+/** Whether the first cell of a row says that it is a total of the rows above. */
+export const isTotal = (cell) => cell.length < 40 && TOTAL.some((pattern) => pattern.test(cell));

@@ -1,0 +1,2 @@
+export { checkFile, contractIds } from "./check.js";
+export { checkFiles } from "./files.js";

@@ -1,0 +1,40 @@
+// Parts whose results were worked out by hand.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { checkFile } from "../src/check.js";
+import { exactSum, fold } from "../src/rules.js";
+
+const check = (text, id, container) => checkFile(new TextEncoder().encode(text), id, container);
+
+test("sums are exact, and rounded once", () => {
+  assert.equal(exactSum([1e100, 1, -1e100]), 1);
+  assert.equal(exactSum([0.1, 0.2, 0.3, 0.4]), 1);
+  assert.equal(exactSum([]), 0);
+  assert.equal(exactSum([1, 2 ** -53, 2 ** -105]), 1 + 2 ** -52); // a plain sum is 1: the tie would be rounded down
+});
+
+test("folding", () => {
+  assert.equal(fold("Vitamin B₁₂"), "vitamin b12");
+  assert.equal(fold("10₂ mg"), "10₂ mg");
+  assert.equal(fold("5 µg"), "5 μg");
+  assert.equal(fold("Ceguera, ESPAÑA…"), "ceguera espana");
+  assert.equal(fold("0.5 % .5"), "0.5 % 5");
+});
+
+test("a key that is repeated under an escape is found", () => {
+  const { problems } = check('{"image_id":"a","\\u0069mage_id":"b","label":"NV"}\n', "lesions/truth", "jsonl");
+  assert.deepEqual(problems.map(({ code, line, column }) => [code, line, column]), [["MC015", 1, 17]]);
+});
+
+test("columns count characters, not bytes or halves of pairs", () => {
+  const { problems } = check('{"image_id":"𝒳é","label":"?"}\n', "lesions/truth", "jsonl");
+  assert.deepEqual(problems.map(({ code, column }) => [code, column]), [["MC104", 26]]);
+});
+
+test("a name from a file is only a name", () => {
+  const { ok, problems } = check('{"image_id":"a","label":"NV","__proto__":1,"constructor":2}\n', "lesions/truth", "jsonl");
+  assert.equal(ok, false);
+  assert.deepEqual(problems.map(({ code, pointer }) => [code, pointer]), [["MC102", "/__proto__"], ["MC102", "/constructor"]]);
+});
