@@ -18,7 +18,7 @@ import medcontract
 from fuzz.calling import Trial, call
 from fuzz.scoring import TRACKS, Part, sent_of, truth_of
 from medcontract.rendering import formats_of, render
-from medcontract.rendering.view import View
+from medcontract.rendering.page import View
 from medcontract.results.base import Result
 
 _PARTS = (

@@ -169,7 +169,7 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     from medcontract.evaluation.files import split
     from medcontract.fixing.files import fix_file
     from medcontract.reading.folders import leads_out_of
-    from medcontract.results.fix import Fix, RepairMade
+    from medcontract.results.preflight import Fix, RepairMade
 
     files = arguments.paths(file)
     if len(files) != 1:
@@ -348,7 +348,7 @@ def compare(
 def cache_info(folder: FileName) -> CacheInfo:
     """What the cache in a folder contains. Raises `CallError` if there is none."""
     from medcontract.cache import content
-    from medcontract.results.cache import CacheInfo
+    from medcontract.results.reference import CacheInfo
 
     return CacheInfo.of(os.fspath(folder), content(folder))
 
@@ -356,7 +356,7 @@ def cache_info(folder: FileName) -> CacheInfo:
 def clear_cache(folder: FileName) -> CacheInfo:
     """Remove all results from the cache in a folder, and nothing else. Returns what was removed."""
     from medcontract.cache import clear
-    from medcontract.results.cache import CacheInfo
+    from medcontract.results.reference import CacheInfo
 
     return CacheInfo.of(os.fspath(folder), clear(folder), cleared=True)
 

@@ -29,23 +29,21 @@ _FIRST_KINDS = 20
 
 def score(files: Sequence[FileName | DataFrame], options: CallOptions) -> Score:
     from medcontract.evaluation.score import score_files, score_result
-    from medcontract.results.strict import strict_score
 
     given = options.files(files)
     with options.running("scoring") as settings:
         result = score_result(score_files(given, settings))
-    return strict_score(result) if options.strict else result
+    return result._failing_on_warnings() if options.strict else result
 
 
 def preflight(files: Sequence[FileName | DataFrame], images: FileName | None, options: CallOptions) -> Preflight:
     from medcontract.evaluation.preflight.checks import preflight as run_checks
-    from medcontract.results.strict import strict_preflight
 
     given = options.files(files)
     settings = options.settings._replace(jobs=1, progress=options.stage("checking"))
     referenced = referenced_files(images, options)
     checklist = run_checks(given, settings, referenced)
-    return strict_preflight(checklist) if options.strict else checklist
+    return checklist._failing_on_warnings() if options.strict else checklist
 
 
 def leaderboard(

@@ -49,11 +49,7 @@ def validate(
         source = arguments.input_source(file, contract, name)
         report = unchanged(check, source, contract, ProblemCollector(options.max_problems), None)
     report = _require_image_references(Validation.of((report,)), referenced).files[0]
-    if options.strict:
-        from medcontract.results.strict import strict_file
-
-        return strict_file(report)
-    return report
+    return report._failing_on_warnings() if options.strict else report
 
 
 def validate_files(
@@ -109,11 +105,7 @@ def validate_files(
         if folder is None or not os.path.realpath(file.path).startswith(folder)
     )
     report = _require_image_references(Validation.of(tuple(reports), skipped), referenced)
-    if options.strict:
-        from medcontract.results.strict import strict_validation
-
-        return strict_validation(report)
-    return report
+    return report._failing_on_warnings() if options.strict else report
 
 
 def _require_image_references(report: Validation, referenced: ReferencedFiles | None) -> Validation:

@@ -10,12 +10,11 @@ from pathlib import Path
 from medcontract.contracts.contract import Contract, Validated
 from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognized, UnknownContract
 from medcontract.platforms.settings import Bundle
-from medcontract.results.cache import CacheInfo
 from medcontract.results.comparison import Comparison
-from medcontract.results.fix import Fix
 from medcontract.results.leaderboard import Leaderboard
-from medcontract.results.preflight import Preflight
+from medcontract.results.preflight import Fix, Preflight
 from medcontract.results.reference import (
+    CacheInfo,
     ContractList,
     Explanation,
     Normalization,

@@ -34,7 +34,7 @@ def assert_valid(
     from medcontract.api import validate
     from medcontract.errors import CallError
     from medcontract.rendering import render
-    from medcontract.rendering.view import View
+    from medcontract.rendering.page import View
     from medcontract.results.validation import Validation
 
     report = validate(data, contract, name=name)

@@ -18,7 +18,7 @@ import medcontract
 from medcontract.errors import MedcontractError
 from medcontract.evaluation.compare import compare
 from medcontract.rendering import render
-from medcontract.rendering.view import View
+from medcontract.rendering.page import View
 
 ODD: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 1.5, 1e308, -1e308, 5e-324, 10**18, "", "x", "GO", "\x1b[31m", "Ana Pérez", [], {},

@@ -26,9 +26,9 @@ import medcontract
 from medcontract.benchmark import BenchmarkReport, ClinicalAccuracyMetric, ReasoningQualityMetric
 from medcontract.cli import main, output
 from medcontract.rendering import QUIET, formats_of, render
-from medcontract.rendering.view import View
+from medcontract.rendering.page import View
 from medcontract.results.base import Item, Result
-from medcontract.results.fix import Fix
+from medcontract.results.preflight import Fix
 from medcontract.results.validation import Validation
 from medcontract.testing import assert_valid
 

@@ -21,7 +21,7 @@ from tests.support import ROOT
 import medcontract
 from medcontract import rendering
 from medcontract.cli.main import main
-from medcontract.rendering.view import View
+from medcontract.rendering.page import View
 
 ECG = ROOT / "examples" / "ecg"
 MODULE = ECG / "ecg_challenge.py"

@@ -8,7 +8,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.rendering.view import clean
+from medcontract.rendering.page import clean
 
 _EPILOG = """\b
 Examples:

@@ -210,7 +210,7 @@ _MOST_PROBLEMS = 3
 def _safe(message: str) -> str:
     """Messages may contain names from files: remove control characters, and truncate them."""
     from medcontract import addresses
-    from medcontract.rendering.view import clean
+    from medcontract.rendering.page import clean
 
     message = addresses.hide_credentials(message)
     shown = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
@@ -222,9 +222,8 @@ def _first_problems(error: MedcontractError) -> list[str]:
     report = getattr(error, "report", None)
     if report is None:
         return []
-    from medcontract.rendering.page import FileProblems
+    from medcontract.rendering.page import FileProblems, View
     from medcontract.rendering.text import problem_lines
-    from medcontract.rendering.view import View
 
     problems = [(report.path, problem) for problem in report.problems[:_MOST_PROBLEMS]]
     return list(problem_lines(FileProblems(problems, found=0), View()))

@@ -11,7 +11,7 @@ import click
 from medcontract import api, rendering
 from medcontract.cli import options, output
 from medcontract.errors import CallError
-from medcontract.rendering.view import View
+from medcontract.rendering.page import View
 
 _EPILOG = """\b
 Examples:

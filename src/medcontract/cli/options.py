@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from medcontract import api, rendering
 from medcontract.cli import output
 from medcontract.cli.group import before_dashes
-from medcontract.rendering.view import clean
+from medcontract.rendering.page import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"

@@ -13,7 +13,7 @@ import click
 
 from medcontract import addresses, rendering
 from medcontract.errors import CallError
-from medcontract.rendering.view import Style, View, clean, plain
+from medcontract.rendering.page import Style, View, clean, plain
 
 if TYPE_CHECKING:
     from medcontract.results.base import Result

@@ -8,8 +8,8 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.rendering.json import dumps
-from medcontract.rendering.view import clean
+from medcontract.rendering.data import dumps
+from medcontract.rendering.page import clean
 
 _EPILOG = """\b
 Examples:

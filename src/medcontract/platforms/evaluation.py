@@ -21,7 +21,7 @@ from medcontract.evaluation.ranking import score_alone
 from medcontract.evaluation.submissions import find_submission
 from medcontract.options import CallOptions
 from medcontract.platforms.settings import CHALLENGE, PROTOCOL, BundleSettings, read_settings
-from medcontract.rendering.view import clean
+from medcontract.rendering.page import clean
 from medcontract.results.score import FileProblem, Score
 
 REFUSED, MISCONFIGURED = 1, 2

@@ -1,9 +1,9 @@
 """Render results as text, by format. Nothing here prints, reads a file or exits.
 
-A format is a module with a function `document`, which takes a result and a `View` and returns text. Text, Markdown and
-HTML are writers of the `Page` that `pages` makes of a result; the others read the result. Formats are registered in
-`_RESULTS`, by the class of the result. The options of the commands, their help texts and the file extensions of `--out`
-are derived from this table.
+A format is a function that takes a result and a `View` and returns text. Text, Markdown and HTML are writers of the
+`Page` that `pages` makes of a result; the others read the result. Formats are registered in `_WRITERS`, and in
+`_RESULTS` by the class of the result. The options of the commands, their help texts and the file extensions of `--out`
+are derived from these tables.
 """
 
 from __future__ import annotations
@@ -13,13 +13,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from medcontract.rendering.page import Page
-    from medcontract.rendering.view import View
+    from medcontract.rendering.page import Page, View
     from medcontract.results.base import Result
 
-Renderer = Callable[[Any, "View"], Any]
+Renderer = Callable[[Any, "View"], str]
 
-_RESULTS: dict[str, tuple[str, str]] = {
+_WRITERS = {
+    "text": "text:document",
+    "json": "data:json_document",
+    "markdown": "markdown:document",
+    "csv": "data:csv_document",
+    "github": "ci:github",
+    "gitlab": "ci:gitlab",
+    "sarif": "ci:sarif",
+    "junit": "ci:junit",
+    "html": "html:document",
+}
+"""The function of each format, after its module in this package."""
+_RESULTS = {
     "Validation": ("checks:validation", "text json markdown csv github gitlab sarif junit html"),
     "Preflight": ("checks:preflight", "text json markdown csv github gitlab sarif junit html"),
     "Score": ("score:score", "text json markdown html"),
@@ -38,18 +49,17 @@ _RESULTS: dict[str, tuple[str, str]] = {
     "SchemaCheck": ("reference:schema_check", "text"),
 }
 """For each class of results, the function in `pages` that describes it as a `Page`, and its formats."""
-
 RENDERERS: dict[tuple[str, str], str | Renderer] = {
-    (result, name): f"{name}:document" for result, (_, names) in _RESULTS.items() for name in names.split()
+    (result, name): _WRITERS[name] for result, (_, names) in _RESULTS.items() for name in names.split()
 }
-"""The function for each class of results and format: itself, or its module in this package and its name."""
+"""The function for each class of results and format: itself, or as in `_WRITERS`."""
 
 QUIET = frozenset({
     "Validation", "Fix", "Preflight", "Score", "Leaderboard", "Comparison", "SchemaDiff", "ProtocolCheck"
 })  # fmt: skip
 """Classes of results whose text is shorter with `--quiet`."""
 
-EXTENSIONS: dict[str, str] = {
+EXTENSIONS = {
     ".txt": "text",
     "": "text",
     ".json": "json",
@@ -61,13 +71,10 @@ EXTENSIONS: dict[str, str] = {
 }
 """The format for each file extension. Formats that no extension stands for are selected with `--format`."""
 
-
 WITH_EXCERPTS = frozenset({"text", "html"})
 """Formats that show the source line of a problem, if values may be shown."""
-
 _AS_TEXT = frozenset({"text", "markdown", "csv", "junit", "html"})
 """Formats in which a name is not encoded, so that a log would take it for a command of a CI system."""
-
 REPORT_FORMAT = "markdown"
 """The format of reports for participants, unless another one is chosen."""
 
@@ -94,17 +101,17 @@ def page_of(result: Result, view: View) -> Page:
     return page
 
 
-def _function(place: str) -> Renderer:
-    module, _, name = place.partition(":")
-    function: Renderer = getattr(import_module(f"medcontract.rendering.{module}"), name)
-    return function
-
-
 def render(result: Result, format_name: str = "text", view: View | None = None) -> str:
     """Render a result. Raises `KeyError` if the format is not registered for it."""
-    from medcontract.rendering.view import View, without_commands
+    from medcontract.rendering.page import View, without_commands
 
-    view = View() if view is None else view
     found = RENDERERS[type(result).__name__, format_name]
-    text = (_function(found) if isinstance(found, str) else found)(result, view)
+    renderer: Renderer = _function(found) if isinstance(found, str) else found
+    text = renderer(result, View() if view is None else view)
     return without_commands(text) if format_name in _AS_TEXT else text
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(import_module(f"medcontract.rendering.{module}"), name)
+    return function

@@ -13,16 +13,16 @@ from medcontract.rendering.page import (
     ChangeTable,
     Code,
     FileProblems,
-    Items,
     Line,
-    Lines,
+    Outcomes,
     Page,
     Pairs,
+    Preformatted,
     Problems,
-    Span,
+    Styled,
+    View,
     clipped,
 )
-from medcontract.rendering.view import View
 from medcontract.results.base import Result, printable
 from medcontract.results.tables import MOST_CASES, Table
 from medcontract.results.validation import Problem
@@ -61,7 +61,7 @@ def _block(block: Block, show_values: bool, most: int) -> Iterator[str]:
         case Problems():
             yield from _problems(block.parts, show_values)
             yield from (["", f"Total: {escaped('; '.join(block.totals))}."] if block.totals else [])
-        case Items(head, items):
+        case Outcomes(head, items):
             rows = [(item.title, "; ".join(filter(None, [item.detail, *item.reasons]))) for item in items]
             yield from table_lines(Table("", head, rows, numeric=False), len(rows))
             problems = list(_problems([item.problems for item in items], show_values))
@@ -70,7 +70,7 @@ def _block(block: Block, show_values: bool, most: int) -> Iterator[str]:
             yield from (f"- {_line(line)}" for line in lines)
         case Pairs(head, rows):
             yield from table_lines(Table("", head, rows))
-        case Lines(lines, language):
+        case Preformatted(lines, language):
             yield from [f"```{language}", *("".join(map(_plain, line)) for line in lines), "```"]
         case _:
             yield _line(block.line)
@@ -118,7 +118,7 @@ def _line(line: Line) -> str:
     )  # fmt: skip
 
 
-def _plain(part: str | Span) -> str:
+def _plain(part: str | Styled) -> str:
     return printable(part if isinstance(part, str) else part.text)
 
 

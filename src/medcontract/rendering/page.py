@@ -1,27 +1,66 @@
-"""What a result says to people, the most important facts first. Text, Markdown and HTML are writers of a `Page`.
+"""What a result says to people, the most important facts first, and how it is shown. Text, Markdown and HTML are
+writers of a `Page`.
 
 `pages` describes each kind of result as a page, once; a writer decides how a block looks and knows no result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from medcontract.results.base import printable
 from medcontract.results.tables import Table
 from medcontract.results.validation import Problem
+
+Style = Callable[[str, str], str]
+"""Colors a text by its role: error, warning, hint, dim, strong or good."""
+
+
+def plain(text: str, role: str) -> str:
+    return text
+
+
+class View(NamedTuple):
+    """Settings of the caller. Formats ignore those that do not apply."""
+
+    style: Style = plain
+    show_values: bool = False
+    """Whether values of records may be shown."""
+    max_problems: int = 50
+    """The maximum number of problems of a score or of a check."""
+    quiet: bool = False
+    """Whether text shows only the outcome."""
+
+
+_COMMAND = re.compile(r"^ *(?=::)|##(?=\[)", re.MULTILINE)
+
+
+def without_commands(text: str) -> str:
+    """Keep GitHub Actions from running a name as a command: `::` at the start of a line, or `##[` anywhere in it."""
+    return _COMMAND.sub(r"\g<0>·", text)
+
+
+def clean(text: str) -> str:
+    """Make text from a file safe for a terminal or a log: on one line, without control characters and commands."""
+    return without_commands("".join(c if c.isprintable() else "·" for c in printable(text)))
+
+
+# --- pages
+
 
 Role = Literal["good", "bad", "warning", "neutral"]
 
 
-class Span(NamedTuple):
+class Styled(NamedTuple):
     """A part of a line: strong, dim, good, error, warning, hint, code (a name) or digest (a hash)."""
 
     text: str
     role: str
 
 
-Line = Sequence[str | Span]
+Line = Sequence[str | Styled]
 
 
 class Code(str):
@@ -58,8 +97,8 @@ class Bullets(NamedTuple):
     """What each of them is, for a terminal: a warning or a hint."""
 
 
-class Lines(NamedTuple):
-    """Lines that are aligned already, or code."""
+class Preformatted(NamedTuple):
+    """Preformatted that are aligned already, or code."""
 
     lines: Sequence[Line]
     language: str = ""
@@ -72,7 +111,7 @@ class Pairs(NamedTuple):
     rows: Sequence[tuple[str, str]]
 
 
-class Change(NamedTuple):
+class ShownChange(NamedTuple):
     """The first change in a row of a table. `scale`: the values before and after, if they are between 0 and 1."""
 
     role: Role
@@ -83,7 +122,7 @@ class ChangeTable(NamedTuple):
     """A table with the columns name, before, after and change."""
 
     table: Table
-    changes: Sequence[Change]
+    changes: Sequence[ShownChange]
 
 
 class FileProblems(NamedTuple):
@@ -111,7 +150,7 @@ class Problems(NamedTuple):
     """How often each rule across files was violated, listed or not."""
 
 
-class Item(NamedTuple):
+class Outcome(NamedTuple):
     """Something with an outcome, such as a check."""
 
     word: str
@@ -124,13 +163,13 @@ class Item(NamedTuple):
     problems: FileProblems = FileProblems((), 0)
 
 
-class Items(NamedTuple):
+class Outcomes(NamedTuple):
     head: tuple[str, str]
     """What the items are, and what the details are, as the head of a table."""
-    items: Sequence[Item]
+    items: Sequence[Outcome]
 
 
-Block = Paragraph | Bullets | Lines | Pairs | Table | ChangeTable | Problems | Items
+Block = Paragraph | Bullets | Preformatted | Pairs | Table | ChangeTable | Problems | Outcomes
 
 
 class Section(NamedTuple):

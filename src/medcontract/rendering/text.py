@@ -11,15 +11,17 @@ from medcontract.rendering.page import (
     Bullets,
     ChangeTable,
     FileProblems,
-    Item,
-    Items,
     Line,
-    Lines,
+    Outcome,
+    Outcomes,
     Pairs,
+    Preformatted,
     Problems,
+    Style,
+    View,
+    clean,
     clipped,
 )
-from medcontract.rendering.view import Style, View, clean
 from medcontract.results.base import Result
 from medcontract.results.tables import MOST_CASES, Table
 from medcontract.results.validation import Problem
@@ -29,7 +31,7 @@ _WORDS = {"failed": "FAIL", "warning": "WARN", "passed": "pass", "skipped": "ski
 _ITEM_ROLES = {"good": "good", "bad": "error", "warning": "warning", "neutral": "warning"}
 _DIGEST = 16
 """The digits of a hash that identify it for people."""
-_APART = (Table, ChangeTable, Items, Lines)
+_APART = (Table, ChangeTable, Outcomes, Preformatted)
 """Blocks with a blank line before and after them."""
 
 
@@ -44,7 +46,7 @@ def document(result: Result, view: View) -> str:
             continue
         for block in section.blocks:
             lines = list(_block(block, view, section.most or MOST_CASES))
-            if isinstance(block, Items) and not view.quiet:
+            if isinstance(block, Outcomes) and not view.quiet:
                 lines.insert(0, view.style(clean(f"{section.title}:"), "strong"))
             parts.append((lines, isinstance(block, _APART) and not view.quiet))
     parts += [(outcome, False)] if page.last else []
@@ -74,14 +76,14 @@ def _block(block: Block, view: View, most: int) -> Iterator[str]:
             yield from (f"{style('total:', 'dim')} {clean(line)}" for line in block.totals)
         case Table() | ChangeTable():
             yield from table_lines(block.table if isinstance(block, ChangeTable) else block, style, most)
-        case Items():
+        case Outcomes():
             for item in block.items:
                 yield from _item(item, view)
         case Bullets(lines, label) if label:
             yield from (f"{style(f'{label}:', label)} {_line(line, style)}" for line in lines)
         case Bullets(lines):
             yield from (style(_line(line), "dim") for line in lines)
-        case Lines(lines):
+        case Preformatted(lines):
             yield from (_line(line, style) for line in lines)
         case Pairs(_, rows):
             yield from (f"  {clean(name)}  {clean(value)}" for name, value in rows)
@@ -118,7 +120,7 @@ def table_lines(table: Table, style: Style, most: int = MOST_CASES) -> Iterator[
         yield f"  {style(clean(table.note), 'dim')}"
 
 
-def _item(item: Item, view: View) -> Iterator[str]:
+def _item(item: Outcome, view: View) -> Iterator[str]:
     word = view.style(_WORDS.get(item.word, item.word), _ITEM_ROLES[item.role])
     yield f"{word}  {clean(f'{item.title}: {item.detail}' if item.detail else item.title)}"
     yield from (f"  {clean(reason)}" for reason in item.reasons)

@@ -6,9 +6,8 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Result, Row
+from medcontract.results.base import Item, Result, Row, Sha256, Str
 from medcontract.results.score import Environment
-from medcontract.results.types import Sha256, Str
 
 
 class RowKind(NamedTuple):
@@ -116,8 +115,7 @@ class Comparison(Result, frozen=True, kw_only=True):
     _strict: bool = False
     """Whether warnings count as failures."""
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("kind", "id", "figure", "before", "after", "delta")
+    _columns = ("kind", "id", "figure", "before", "after", "delta")
 
     def _rows(self, show_values: bool) -> list[Row]:
         whole = [_frame_row("submission", None, delta) for delta in self.figures]

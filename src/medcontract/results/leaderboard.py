@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Result, Row, plain
+from medcontract.results.base import Item, NonNegative, Position, Result, Row, Str, plain
 from medcontract.results.score import Environment, FileProblem, InputFile, Processing, ProtocolUsed
-from medcontract.results.types import NonNegative, Position, Str
 
 
 class LeaderboardEntry(Item, frozen=True, kw_only=True):
@@ -94,11 +93,10 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     _strict: bool = False
     """Whether warnings count as failures."""
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("rank", "name", "team_name", "valid", "headline")
+    _columns = ("rank", "name", "team_name", "valid", "headline")
 
     def _rows(self, show_values: bool) -> list[Row]:
-        names = (*self._columns(), *(("decision",) if any(entry.decision for entry in self.submissions) else ()))
+        names = (*self._columns, *(("decision",) if any(entry.decision for entry in self.submissions) else ()))
         flagged = any(entry._flags for entry in self.submissions)
         return [
             {

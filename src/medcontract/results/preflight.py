@@ -1,14 +1,15 @@
-"""The result of `preflight`: a checklist."""
+"""The results of `preflight`, a checklist, and of `fix`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
-from medcontract.results.base import Item, Result, Row
-from medcontract.results.score import FileProblem, Score
-from medcontract.results.types import Str
-from medcontract.results.validation import PROBLEM_COLUMNS
+from msgspec.structs import replace
+
+from medcontract.problems import plural
+from medcontract.results.base import Item, Listing, Position, Result, Row, Str
+from medcontract.results.score import FileProblem, Score, failing_warnings
+from medcontract.results.validation import PROBLEM_COLUMNS, FileReport
 
 Status = Literal["passed", "failed", "skipped"]
 
@@ -20,7 +21,7 @@ class Check(Item, frozen=True, kw_only=True):
     """The id of the check; it does not change between versions."""
     title: Str
     """What is checked."""
-    status: Literal["passed", "failed", "skipped"]
+    status: Status
     """The outcome; `skipped` if the given files do not allow the check."""
     detail: str = ""
     """What was found, or which files the check needs."""
@@ -35,11 +36,21 @@ class Check(Item, frozen=True, kw_only=True):
         """The number of listed warnings."""
         return sum(problem.severity == "warning" for problem in self.problems)
 
+    def _failing_on_warnings(self, refused: Score | None) -> Check:
+        """The check for `strict`; `refused`: the score, if its warnings made it not valid."""
+        if self.status != "passed":
+            return self
+        warnings = max(self._found, len(self.problems))  # errors would have failed it
+        reason = failing_warnings(warnings) if warnings else ""
+        if self.id == "score" and refused is not None:
+            reason = refused.reasons[-1]
+        return replace(self, status="failed", detail="; ".join(filter(None, (self.detail, reason)))) if reason else self
+
     def _summary(self) -> str:
         return f"{self.id}: {self.status}"
 
 
-class Preflight(Result, frozen=True, kw_only=True):
+class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
     """The output of `medcontract preflight`."""
 
     ready: bool
@@ -51,6 +62,9 @@ class Preflight(Result, frozen=True, kw_only=True):
 
     _contracts: tuple[str, ...] = ()
     """The contracts of the files that were checked."""
+
+    _listed = "problems"
+    _columns = ("check", *PROBLEM_COLUMNS)
 
     @classmethod
     def of(cls, checks: tuple[Check, ...], score: Score | None = None) -> Preflight:
@@ -71,24 +85,65 @@ class Preflight(Result, frozen=True, kw_only=True):
         """The problems of all checks."""
         return tuple(problem for check in self.checks for problem in check.problems)
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("check", *PROBLEM_COLUMNS)
-
     def _rows(self, show_values: bool) -> list[Row]:
         return [
             {"check": check.id, **problem.to_dict(show_values)} for check in self.checks for problem in check.problems
         ]
 
+    def _failing_on_warnings(self) -> Preflight:
+        """The checklist for `strict`: checks that found warnings fail, including that of the score."""
+        score = None if self.score is None else self.score._failing_on_warnings()
+        refused = None if score is self.score else score
+        checks = tuple(check._failing_on_warnings(refused) for check in self.checks)
+        return replace(Preflight.of(checks, score), _contracts=self._contracts)
+
     def __bool__(self) -> bool:
         """Whether no check failed."""
         return self.ready
 
-    def __iter__(self) -> Iterator[FileProblem]:
-        return iter(self.problems)
-
-    def __len__(self) -> int:
-        return len(self.problems)
-
     def _summary(self) -> str:
         failed = sum(check.status == "failed" for check in self.checks)
         return f"{'ready' if self.ready else 'not ready'}: {len(self.checks)} checks, {failed} failed"
+
+
+class RepairMade(Item, frozen=True, kw_only=True):
+    """A repair, without any value of a record."""
+
+    what: Str
+    """What was repaired."""
+    line: Position | None
+    """The 1-based line in the file as it was when this repair was made; null if it concerns the whole file."""
+
+
+class Fix(Result, frozen=True, kw_only=True):
+    """The output of `medcontract fix`."""
+
+    path: str
+    """The path as given."""
+    changed: bool
+    """Whether anything was repaired."""
+    written: bool
+    """Whether the file was replaced."""
+    repairs: tuple[RepairMade, ...]
+    """What was repaired."""
+    remaining: FileReport
+    """What is wrong with the repaired file."""
+
+    _before: str = ""
+    _after: str = ""
+
+    def diff(self) -> str:
+        """The changes as a unified diff. It contains values of records."""
+        from difflib import unified_diff
+        from io import StringIO
+
+        before, after = (list(StringIO(text, newline="")) for text in (self._before, self._after))
+        lines = unified_diff(before, after, f"{self.path}", f"{self.path} (fixed)")
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+    def __bool__(self) -> bool:
+        """Whether the repaired file is valid."""
+        return self.remaining.ok
+
+    def _summary(self) -> str:
+        return f"{plural(len(self.repairs), 'repair')}, {plural(self.remaining.errors, 'error')} left"

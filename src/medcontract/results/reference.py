@@ -1,14 +1,12 @@
-"""Results that describe medcontract itself: contracts, codes, protocols and normalization."""
+"""Results that describe medcontract itself: contracts, codes, protocols, normalization, and the cache."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Result, Row
+from medcontract.results.base import Code, Count, Item, Listing, Position, Result, Row, Sha256, Str
 from medcontract.results.score import Environment
-from medcontract.results.types import Code, Count, Position, Sha256, Str
 
 
 class ContractInfo(Item, frozen=True, kw_only=True):
@@ -31,20 +29,13 @@ class ContractInfo(Item, frozen=True, kw_only=True):
         return self.id
 
 
-class ContractList(Result, frozen=True, kw_only=True):
+class ContractList(Listing[ContractInfo], frozen=True, kw_only=True):
     """The output of `medcontract schema list`."""
 
     contracts: tuple[ContractInfo, ...]
     """All contracts, sorted by id."""
 
-    def _rows(self, show_values: bool) -> list[Row]:
-        return [contract.to_dict() for contract in self.contracts]
-
-    def __iter__(self) -> Iterator[ContractInfo]:
-        return iter(self.contracts)
-
-    def __len__(self) -> int:
-        return len(self.contracts)
+    _listed = "contracts"
 
     def _summary(self) -> str:
         return plural(len(self.contracts), "contract")
@@ -68,7 +59,7 @@ class ExplainedCode(Item, frozen=True, kw_only=True):
         return self.code
 
 
-class Explanation(Result, frozen=True, kw_only=True):
+class Explanation(Listing[ExplainedCode], frozen=True, kw_only=True):
     """The output of `medcontract explain`."""
 
     codes: tuple[ExplainedCode, ...]
@@ -77,14 +68,7 @@ class Explanation(Result, frozen=True, kw_only=True):
     _all: bool = False
     """No code was given, so all are listed."""
 
-    def _rows(self, show_values: bool) -> list[Row]:
-        return [code.to_dict() for code in self.codes]
-
-    def __iter__(self) -> Iterator[ExplainedCode]:
-        return iter(self.codes)
-
-    def __len__(self) -> int:
-        return len(self.codes)
+    _listed = "codes"
 
     def _summary(self) -> str:
         return plural(len(self.codes), "code")
@@ -209,8 +193,7 @@ class ProtocolCheck(Result, frozen=True, kw_only=True):
     environment: Environment
     """What it ran with."""
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("severity", "difference")
+    _columns = ("severity", "difference")
 
     def _rows(self, show_values: bool) -> list[Row]:
         found = [("error", each) for each in self.differences] + [("warning", each) for each in self.warnings]
@@ -237,20 +220,13 @@ class ProtocolInfo(Item, frozen=True, kw_only=True):
         return f"{self.id} v{self.version}"
 
 
-class ProtocolList(Result, frozen=True, kw_only=True):
+class ProtocolList(Listing[ProtocolInfo], frozen=True, kw_only=True):
     """The output of `medcontract protocol list`."""
 
     protocols: tuple[ProtocolInfo, ...]
     """All protocols, sorted by id."""
 
-    def _rows(self, show_values: bool) -> list[Row]:
-        return [protocol.to_dict() for protocol in self.protocols]
-
-    def __iter__(self) -> Iterator[ProtocolInfo]:
-        return iter(self.protocols)
-
-    def __len__(self) -> int:
-        return len(self.protocols)
+    _listed = "protocols"
 
     def _summary(self) -> str:
         return plural(len(self.protocols), "protocol")
@@ -275,25 +251,63 @@ class NormalizedText(Item, frozen=True, kw_only=True):
     steps: tuple[NormalizationStep, ...]
 
 
-class Normalization(Result, frozen=True, kw_only=True):
+class Normalization(Listing[NormalizedText], frozen=True, kw_only=True):
     """The output of `medcontract normalize`. Its JSON is a list with one object per text."""
 
     texts: tuple[NormalizedText, ...]
 
+    _listed = "texts"
+
     def _data(self, show_values: bool) -> list[dict[str, Any]]:
         return [text.to_dict(show_values) for text in self.texts]
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("text", "normalized", "tight")
+    _columns = ("text", "normalized", "tight")
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [{"text": each.text, "normalized": each.normalized, "tight": each.tight} for each in self.texts]
 
-    def __iter__(self) -> Iterator[NormalizedText]:
-        return iter(self.texts)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
     def _summary(self) -> str:
         return plural(len(self.texts), "text")
+
+
+class CachedResults(Item, frozen=True, kw_only=True):
+    """Results of one kind, made by one version of medcontract."""
+
+    kind: Str
+    """The command that kept them."""
+    medcontract_version: Str
+    """The version that made them."""
+    count: Position
+    """The number of results."""
+
+
+class CacheInfo(Result, frozen=True, kw_only=True):
+    """The output of `medcontract cache info`; for `cache clear`, what was removed."""
+
+    folder: str
+    """The folder as given."""
+    count: Count
+    """The number of results."""
+    size: Count
+    """The size of its files in bytes."""
+    results: tuple[CachedResults, ...]
+    """The results, by kind and version."""
+
+    _cleared: bool = False
+    """Whether they were removed."""
+
+    @classmethod
+    def of(cls, folder: str, content: Any, cleared: bool = False) -> CacheInfo:
+        """From what `medcontract.cache` found."""
+        counts = content.counts
+        results = tuple(CachedResults(kind=kind, medcontract_version=v, count=count) for kind, v, count in counts)
+        total = sum(each.count for each in results)
+        return cls(folder=folder, count=total, size=content.size, results=results, _cleared=cleared)
+
+    _columns = CachedResults.__struct_fields__
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        return [each.to_dict(show_values) for each in self.results]
+
+    def _summary(self) -> str:
+        return plural(self.count, "result")

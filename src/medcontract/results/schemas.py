@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Result, Row
-from medcontract.results.types import Position, RelativePath, Sha256, Str
+from medcontract.results.base import Item, Listing, Position, RelativePath, Result, Sha256, Str
 
 Draft = Literal["2020-12", "draft-07"]
 
@@ -91,7 +89,7 @@ class SchemaChange(Item, frozen=True, kw_only=True):
     """`writers`: valid data may become invalid. `readers`: invalid data may become valid. `both`: both, or unknown."""
 
 
-class SchemaDiff(Result, frozen=True, kw_only=True):
+class SchemaDiff(Listing[SchemaChange], frozen=True, kw_only=True):
     """The output of `medcontract schema diff`."""
 
     breaking: bool
@@ -99,25 +97,17 @@ class SchemaDiff(Result, frozen=True, kw_only=True):
     changes: tuple[SchemaChange, ...]
     """All changes, by file, in the order of the schema."""
 
+    _listed = "changes"
+
     @classmethod
     def of(cls, changes: tuple[SchemaChange, ...]) -> SchemaDiff:
         return cls(breaking=any(change.breaks != "none" for change in changes), changes=changes)
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("path", "pointer", "message", "breaks")
-
-    def _rows(self, show_values: bool) -> list[Row]:
-        return [change.to_dict() for change in self.changes]
+    _columns = ("path", "pointer", "message", "breaks")
 
     def __bool__(self) -> bool:
         """Whether nothing breaks."""
         return not self.breaking
-
-    def __iter__(self) -> Iterator[SchemaChange]:
-        return iter(self.changes)
-
-    def __len__(self) -> int:
-        return len(self.changes)
 
     def _summary(self) -> str:
         return f"{plural(len(self.changes), 'change')}, {'breaking' if self.breaking else 'not breaking'}"
@@ -137,7 +127,7 @@ class SchemaFault(Item, frozen=True, kw_only=True):
         return f"{self.file}: {self.reason}"
 
 
-class SchemaCheck(Result, frozen=True, kw_only=True):
+class SchemaCheck(Listing[SchemaFault], frozen=True, kw_only=True):
     """The result of `check_schemas`."""
 
     ok: bool
@@ -156,20 +146,11 @@ class SchemaCheck(Result, frozen=True, kw_only=True):
     _unknown: tuple[str, ...] = ()
     """The contracts of the export that are unknown."""
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("file", "reason")
-
-    def _rows(self, show_values: bool) -> list[Row]:
-        return [fault.to_dict() for fault in self.faults]
+    _listed = "faults"
+    _columns = ("file", "reason")
 
     def __bool__(self) -> bool:
         return self.ok
-
-    def __iter__(self) -> Iterator[SchemaFault]:
-        return iter(self.faults)
-
-    def __len__(self) -> int:
-        return len(self.faults)
 
     def _summary(self) -> str:
         return f"{plural(self.schemas, 'schema')}, {plural(len(self.faults), 'fault')}"

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Result, Row
+from medcontract.results.base import Count, Item, Listing, Position, Row, Sha256, Str, TrackResult, Unit
 from medcontract.results.tables import Table
-from medcontract.results.types import Count, Position, Sha256, Str, TrackResult, Unit
 from medcontract.results.validation import Problem
 
 
@@ -178,7 +177,7 @@ class Display(Struct, frozen=True, kw_only=True):
     """Hints for users. They contain ids, which are values of records."""
 
 
-class Score(Result, frozen=True, kw_only=True):
+class Score(Listing[FileProblem], frozen=True, kw_only=True):
     """The output of `medcontract score`."""
 
     track: Str
@@ -218,6 +217,8 @@ class Score(Result, frozen=True, kw_only=True):
     _tables: tuple[Table, ...] = ()
     """The tables of the track, starting with the figures of the submission."""
 
+    _listed = "problems"
+
     @property
     def headline(self) -> tuple[str, float | None]:
         """The name and value of the figure that submissions are ranked by."""
@@ -253,8 +254,7 @@ class Score(Result, frozen=True, kw_only=True):
             data["warnings"].append(f"{found:,} problems in total, of which {listed} are listed")
         return data
 
-    def _columns(self) -> tuple[str, ...]:
-        return ("figure", "value")
+    _columns = ("figure", "value")
 
     def _rows(self, show_values: bool) -> list[Row]:
         name, value = self.headline
@@ -263,15 +263,15 @@ class Score(Result, frozen=True, kw_only=True):
             figures = {name: figures.pop(name, value), **figures}
         return [{"figure": name, "value": value} for name, value in figures.items()]
 
+    def _failing_on_warnings(self) -> Score:
+        """The score for `strict`: with warnings it is no longer valid, for this reason."""
+        if not self.valid or not self.warning_count:
+            return self
+        return replace(self, valid=False, reasons=(*self.reasons, failing_warnings(self.warning_count)))
+
     def __bool__(self) -> bool:
         """Whether the score counts and the decision is not NO-GO."""
         return self.valid and self.decision != "NO-GO"
-
-    def __iter__(self) -> Iterator[FileProblem]:
-        return iter(self.problems)
-
-    def __len__(self) -> int:
-        return len(self.problems)
 
     def _summary(self) -> str:
         state = "valid" if self.valid else "not valid"
@@ -286,3 +286,8 @@ def _numbers(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, fl
             yield from _numbers(value, f"{prefix}{name}.")
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield f"{prefix}{name}", value
+
+
+def failing_warnings(count: int) -> str:
+    """The reason why a result is not valid with `strict`."""
+    return f"{plural(count, 'warning')}, which {'fails' if count == 1 else 'fail'} with --strict"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from medcontract.problems import CODES_OF_MISSING_VALUES, NO_CARET, is_plain, plural
-from medcontract.results.base import Item, Result, Row
-from medcontract.results.types import Code, Count, Position, Str
+from medcontract.results.base import Code, Count, Item, Listing, Position, Row, Str
 
 
 class Problem(Item, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class NamedFiles(NamedTuple):
     bad: int
 
 
-class FileReport(Result, frozen=True, kw_only=True):
+class FileReport(Listing[Problem], frozen=True, kw_only=True):
     """The problems of one file."""
 
     path: str
@@ -114,6 +114,8 @@ class FileReport(Result, frozen=True, kw_only=True):
     """How the contract is known, such as `recognized by its columns`."""
     _images: NamedFiles | None = None
 
+    _listed = "problems"
+
     @property
     def wrong_call(self) -> bool:
         """Whether the file could not be checked, such as a missing file or one whose contract is not recognized."""
@@ -131,21 +133,18 @@ class FileReport(Result, frozen=True, kw_only=True):
     def _rendered(self, format_name: str, show_values: bool) -> str:
         return Validation.of((self,))._rendered(format_name, show_values)
 
-    def _columns(self) -> tuple[str, ...]:
-        return PROBLEM_COLUMNS
+    _columns = PROBLEM_COLUMNS
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [{"file": self.path, **problem.to_dict(show_values)} for problem in self.problems]
 
+    def _failing_on_warnings(self) -> FileReport:
+        """The report for `strict`: severities and counts stay the same, the outcome changes."""
+        return replace(self, ok=self.ok and not self.warnings)
+
     def __bool__(self) -> bool:
         """Whether there are no errors."""
         return self.ok
-
-    def __iter__(self) -> Iterator[Problem]:
-        return iter(self.problems)
-
-    def __len__(self) -> int:
-        return len(self.problems)
 
     def _summary(self) -> str:
         records = "" if self.records is None else f", {plural(self.records, 'record')}"
@@ -165,7 +164,7 @@ class SkippedFile(Item, frozen=True, kw_only=True):
         return self.reason
 
 
-class Validation(Result, frozen=True, kw_only=True):
+class Validation(Listing[Problem], frozen=True, kw_only=True):
     """The output of `medcontract validate`."""
 
     ok: bool
@@ -177,6 +176,8 @@ class Validation(Result, frozen=True, kw_only=True):
 
     _optional = frozenset({"skipped"})
 
+    _listed = "problems"
+
     @classmethod
     def of(cls, files: tuple[FileReport, ...], skipped: tuple[SkippedFile, ...] = ()) -> Validation:
         return cls(ok=bool(files) and all(file.ok for file in files), files=files, skipped=skipped or None)
@@ -186,21 +187,17 @@ class Validation(Result, frozen=True, kw_only=True):
         """The problems of all files."""
         return tuple(problem for file in self.files for problem in file.problems)
 
-    def _columns(self) -> tuple[str, ...]:
-        return PROBLEM_COLUMNS
+    _columns = PROBLEM_COLUMNS
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [row for file in self.files for row in file._rows(show_values)]
 
+    def _failing_on_warnings(self) -> Validation:
+        return Validation.of(tuple(file._failing_on_warnings() for file in self.files), self.skipped or ())
+
     def __bool__(self) -> bool:
         """Whether there are no errors in any file."""
         return self.ok
-
-    def __iter__(self) -> Iterator[Problem]:
-        return iter(self.problems)
-
-    def __len__(self) -> int:
-        return len(self.problems)
 
     def _summary(self) -> str:
         errors = sum(file.errors for file in self.files)

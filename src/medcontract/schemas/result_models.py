@@ -58,7 +58,7 @@ _TYPES: dict[str, Any] = {
     "Sha256": Annotated[str, Field(pattern="^[0-9a-f]{64}$", max_length=64)],
     **{name: getattr(base, name) for name in ("Count", "NonNegative", "Position", "RelativePath", "Str", "Unit")},
 }
-"""The field types for the markers of `results.types`."""
+"""The field types for the markers of `results.base`."""
 STRUCT = "__struct__"
 """The attribute of a model with the Struct that it was derived from: its fields are documented there."""
 

@@ -31,7 +31,7 @@ from medcontract.catalog import problem_codes
 from medcontract.cli import output
 from medcontract.cli.main import COMMANDS, main
 from medcontract.contracts.registry import TRACKS
-from medcontract.rendering import json as json_format
+from medcontract.rendering import data as json_format
 
 GOOD = lesions(3)
 BAD = lesions(2) + json.dumps(lesion(2, label="XX")).encode() + b"\n"
@@ -771,7 +771,7 @@ def test_out_that_fails_leaves_the_old_file_whole(
 def test_a_crash_leaves_the_old_file_whole(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When rendering crashes, the old file is whole."""
     Path("x.json").write_bytes(b"old")
-    monkeypatch.setattr(json_format, "document", _crash)
+    monkeypatch.setattr(json_format, "json_document", _crash)
     code, _, err = run("validate", "--out", "x.json", good)
     assert code == 1
     assert "internal error (RuntimeError" in err

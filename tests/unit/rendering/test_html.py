@@ -23,7 +23,6 @@ from medcontract.catalog import problem_codes
 from medcontract.errors import CallError
 from medcontract.rendering.html import charts, table_blocks
 from medcontract.results.base import Result
-from medcontract.results.strict import strict_validation
 from medcontract.results.tables import Bars, Distribution, Table
 from medcontract.results.validation import Validation
 
@@ -161,7 +160,7 @@ def test_warnings_that_fail_are_explained() -> None:
     text = json.dumps({**model, "uses_demographics": True}).encode()
     report = Validation.of((medcontract.validate(text, "lesions/model", name="m.json"),))
     assert "Valid, with warnings" in report.to_html()
-    for page in (strict_validation(report).to_html(), strict_validation(report).to_markdown()):
+    for page in (report._failing_on_warnings().to_html(), report._failing_on_warnings().to_markdown()):
         assert "Warnings fail, because of --strict." in page
         assert "Not valid" in page
 

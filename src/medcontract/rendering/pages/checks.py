@@ -12,23 +12,22 @@ from medcontract.rendering.page import (
     Bullets,
     Fact,
     FileProblems,
-    Item,
-    Items,
     Line,
-    Lines,
+    Outcome,
+    Outcomes,
     Page,
+    Preformatted,
     Problems,
     Role,
     Section,
-    Span,
+    Styled,
+    View,
 )
-from medcontract.rendering.view import View
 from medcontract.results.tables import Table, long_table
 from medcontract.results.validation import FileReport, SkippedFile, Validation
 
 if TYPE_CHECKING:
-    from medcontract.results.fix import Fix
-    from medcontract.results.preflight import Check, Preflight
+    from medcontract.results.preflight import Check, Fix, Preflight
 
 _MOST_SKIPPED = 5
 """The number of files that a terminal shows for each reason."""
@@ -53,11 +52,11 @@ def validation(report: Validation, view: View) -> Page:
     known = f", {_records(sum(records), errors)}" if records else ""
     files = f"{plural(len(report.files), 'file')}{known}"
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
-    last: Line = [Span("No problems found", "good"), f" in {files}."]
+    last: Line = [Styled("No problems found", "good"), f" in {files}."]
     if counts:
         where = f" in {invalid} of {files}." if errors else f" in {files}."
         role = "error" if errors or invalid else "warning"
-        last = [Span(" and ".join(counts), role), " ".join([where, *only_warnings])]
+        last = [Styled(" and ".join(counts), role), " ".join([where, *only_warnings])]
     return Page(
         title="Validation",
         verdict="Not valid" if not report.ok else "Valid, with warnings" if warnings else "Valid",
@@ -113,12 +112,12 @@ def _of_file(file: FileReport, view: View) -> FileProblems:
         about += [] if file.records is None else [_records(file.records, file.errors)]
         about += [] if file.images is None else [plural(file.images.checked, "image")]
     how = f" ({file._how})" if file._how and not view.quiet else ""
-    outcome: Line = [f"{file.path}: ", Span("ok", "good") if ok else Span("not ok", "error"), "  "]
+    outcome: Line = [f"{file.path}: ", Styled("ok", "good") if ok else Styled("not ok", "error"), "  "]
     return FileProblems(
         problems=[(file.path, problem) for problem in file.problems],
         found=len(file.problems) + file.omitted,
         file=file.path,
-        outcome=[*outcome, Span(f"{', '.join(about)}{how}", "dim")] if ok or file.contract or view.quiet else (),
+        outcome=[*outcome, Styled(f"{', '.join(about)}{how}", "dim")] if ok or file.contract or view.quiet else (),
         unreadable=file.wrong_call,
     )
 
@@ -167,7 +166,7 @@ def preflight(checklist: Preflight, view: View) -> Page:
     verdict, before = ("Not ready", ": ") if failed else ("Ready", ", ")
     scored = checklist.score
     sections = [
-        Section(title, [Items(("check", "detail"), [_item(check, word, its) for check in by_outcome[outcome]])],
+        Section(title, [Outcomes(("check", "detail"), [_item(check, word, its) for check in by_outcome[outcome]])],
                 outcome=outcome == "failed")
         for outcome, (word, its, title) in _OUTCOMES.items()
         if by_outcome[outcome]
@@ -178,7 +177,7 @@ def preflight(checklist: Preflight, view: View) -> Page:
         title="Preflight" if scored is None else f"Preflight: {scored.track}",
         verdict=verdict,
         role=role,
-        lines=[[Span(verdict.upper(), "error" if failed else role), f"{before * bool(notes)}{', '.join(notes)}."]],
+        lines=[[Styled(verdict.upper(), "error" if failed else role), f"{before * bool(notes)}{', '.join(notes)}."]],
         last=True,
         about=[f"{', '.join(notes)}."] if notes else [],
         facts=[] if scored is None else of_score.facts(scored),
@@ -188,9 +187,9 @@ def preflight(checklist: Preflight, view: View) -> Page:
     )
 
 
-def _item(check: Check, word: str, role: Role) -> Item:
+def _item(check: Check, word: str, role: Role) -> Outcome:
     listed = FileProblems([(problem.file, problem) for problem in check.problems], check._found)
-    return Item(word, role, check.title, check.detail, problems=listed)
+    return Outcome(word, role, check.title, check.detail, problems=listed)
 
 
 # --- fix
@@ -205,7 +204,7 @@ def fix(fixed: Fix, view: View) -> Page:
     if view.show_values and fixed.changed:
         for line in StringIO(fixed.diff(), newline=None):
             text = line.rstrip("\n")
-            lines.append([Span(text, _ROLES.get(text[:1], ""))])
+            lines.append([Styled(text, _ROLES.get(text[:1], ""))])
     done = "written" if fixed.written else "not written; use --write to replace the file"
     outcome = f"{plural(len(fixed.repairs), 'repair')}, {done}. The result:"
     if not fixed.changed:
@@ -213,7 +212,8 @@ def fix(fixed: Fix, view: View) -> Page:
     times = Counter(repair.what for repair in fixed.repairs)
     lines += [[f"{what} ({plural(count, 'time')})"] for what, count in times.items()]
     remaining = validation(Validation.of((fixed.remaining,)), view)
-    repairs = [Section("", [Lines(lines)])] if lines else []
+    repairs = [Section("", [Preformatted(lines)])] if lines else []
     return remaining._replace(
-        title="Repairs", sections=[*repairs, Section("", [Lines([[outcome]])], outcome=True), *remaining.sections]
+        title="Repairs",
+        sections=[*repairs, Section("", [Preformatted([[outcome]])], outcome=True), *remaining.sections],
     )

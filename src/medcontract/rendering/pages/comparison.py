@@ -6,9 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from medcontract.problems import plain_name, shorten
-from medcontract.rendering.page import Bullets, Change, ChangeTable, Fact, Line, Page, Paragraph, Role, Section, Span
+from medcontract.rendering.page import (
+    Bullets,
+    ChangeTable,
+    Fact,
+    Line,
+    Page,
+    Paragraph,
+    Role,
+    Section,
+    ShownChange,
+    Styled,
+    View,
+)
 from medcontract.rendering.pages.score import contract_names, reason_lines, versions, with_direction
-from medcontract.rendering.view import View
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.tables import MOST_ROWS, Table
 
@@ -36,14 +47,14 @@ def comparison(compared: Comparison, view: View) -> Page:
         sections.append(Section("Warnings", [Bullets([[each] for each in compared.warnings], "warning")]))
     before, after = (contract_names(contracts) for contracts in compared._contracts or ((), ()))
     contracts = f"contracts: {before}" if before == after else f"contracts: {before} before, {after} after"
-    fingerprint = Span(compared.fingerprint, "digest")
+    fingerprint = Styled(compared.fingerprint, "digest")
     sections += [
         Section("Contracts", [Paragraph([contracts])]),
         Section("Protocol", [Paragraph(["protocol fingerprint ", fingerprint, " in both"])]),
     ]
-    head: list[Line] = [[Span(f"{compared.track}: {compared.before} before, {compared.after} after", "strong")]]
+    head: list[Line] = [[Styled(f"{compared.track}: {compared.before} before, {compared.after} after", "strong")]]
     names = " to ".join(map(shorten, compared._names))
-    dim: list[Line] = [["  ", Span(f"from {names}", "dim")]] if names else []
+    dim: list[Line] = [["  ", Styled(f"from {names}", "dim")]] if names else []
     return Page(
         title=f"Comparison: {compared.track}",
         verdict=verdict,
@@ -112,7 +123,7 @@ def _changes(title: str, deltas: Sequence[Delta], compared: Comparison, note: st
     return ChangeTable(table, [_change(delta, compared) for delta in deltas])
 
 
-def _change(delta: Delta, compared: Comparison) -> Change:
+def _change(delta: Delta, compared: Comparison) -> ShownChange:
     """Whether the change is good, if it is known in which direction the figure is better."""
     figure = _figure_of(delta.name, compared)
     name = delta.name if figure is None else figure.name
@@ -123,8 +134,8 @@ def _change(delta: Delta, compared: Comparison) -> Change:
         role = "good" if (delta.delta > 0) != lower else "bad"
     before, after = delta.before, delta.after
     if figure is None or (figure.low, figure.high) != (0, 1) or before is None or after is None:
-        return Change(role)
-    return Change(role, (before, after))
+        return ShownChange(role)
+    return ShownChange(role, (before, after))
 
 
 def _figure_of(name: str, compared: Comparison) -> Any:

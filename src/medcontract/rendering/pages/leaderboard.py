@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import plain_name, plural, shorten
-from medcontract.rendering.page import Bullets, Fact, Item, Items, Line, Page, Paragraph, Section
+from medcontract.rendering.page import Bullets, Fact, Line, Outcome, Outcomes, Page, Paragraph, Section, View
 from medcontract.rendering.pages.score import (
     contract_names,
     contracts_line,
@@ -14,7 +14,6 @@ from medcontract.rendering.pages.score import (
     versions,
     with_direction,
 )
-from medcontract.rendering.view import View
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
 from medcontract.results.tables import Bars, Table, number
@@ -41,7 +40,7 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
         sections.append(Section("Combined score", [Paragraph([_weights(board.combined)])]))
     if rest:
         sections.append(
-            Section("Not ranked", [Items((board._entrant, "reasons"), list(map(_item, rest)))], outcome=True)
+            Section("Not ranked", [Outcomes((board._entrant, "reasons"), list(map(_item, rest)))], outcome=True)
         )
     warnings = [*_warnings(board), *board.warnings]
     if warnings:
@@ -112,7 +111,7 @@ def _other_figures(board: Leaderboard) -> list[str]:
     return own + sorted(there - known)[:_MOST_OTHERS]
 
 
-def _item(entry: LeaderboardEntry) -> Item:
+def _item(entry: LeaderboardEntry) -> Outcome:
     """A submission that is not ranked: its first reasons and its first problem, without values of records."""
     reasons = [f"reason: {reason}" for reason in entry.reasons[:_MOST_REASONS]]
     if entry.valid:
@@ -125,7 +124,7 @@ def _item(entry: LeaderboardEntry) -> Item:
         place = f"{data['file']}{entry.problem._place}"
         reasons.append(f"first problem: {place}: {data['code']} {data['message']}{hint}")
     word = "not ranked" if entry.valid else "not valid"
-    return Item(word, "warning" if entry.valid else "bad", _label(entry), reasons=reasons)
+    return Outcome(word, "warning" if entry.valid else "bad", _label(entry), reasons=reasons)
 
 
 def _warnings(board: Leaderboard) -> list[str]:

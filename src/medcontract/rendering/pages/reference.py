@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from medcontract.problems import plural
-from medcontract.rendering.page import Bullets, Code, Line, Lines, Page, Paragraph, Section, Span
-from medcontract.rendering.view import View
+from medcontract.rendering.page import Bullets, Code, Line, Page, Paragraph, Preformatted, Section, Styled, View
 from medcontract.results.base import dumps
-from medcontract.results.cache import CacheInfo
 from medcontract.results.reference import (
+    CacheInfo,
     ContractList,
     ExplainedCode,
     Explanation,
@@ -27,24 +26,24 @@ from medcontract.results.tables import Table
 def explanation(found: Explanation, view: View) -> Page:
     """The explanation of each code, or a list of all codes if none was given."""
     if found._all:
-        return _lines("Codes", [[Span(entry.code, "strong"), f"  {entry.title}"] for entry in found.codes])
+        return _lines("Codes", [[Styled(entry.code, "strong"), f"  {entry.title}"] for entry in found.codes])
     explained = [_explained(entry) for entry in found.codes]
     return _lines("Codes", [line for position, each in enumerate(explained) for line in [[""]] * bool(position) + each])
 
 
 def _lines(title: str, lines: Sequence[Line]) -> Page:
-    return Page(title, sections=[Section("", [Lines(lines)], outcome=True)])
+    return Page(title, sections=[Section("", [Preformatted(lines)], outcome=True)])
 
 
 def _explained(entry: ExplainedCode) -> list[Line]:
     return [
-        [Span(f"{entry.code}  {entry.title}", "strong")],
+        [Styled(f"{entry.code}  {entry.title}", "strong")],
         [""],
         *([line] for line in textwrap.wrap(entry.meaning, 88)),
         [""],
-        [Span("Wrong:", "error")],
+        [Styled("Wrong:", "error")],
         *([f"    {line}"] for line in entry.mistake.splitlines()),
-        [Span("Right:", "good")],
+        [Styled("Right:", "good")],
         *([f"    {line}"] for line in entry.fix.splitlines()),
     ]
 
@@ -64,26 +63,26 @@ def _aligned(rows: Sequence[tuple[str, ...]], indent: str = "") -> list[Line]:
     """Aligned columns; the first row is the heading."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [[indent, Span(lines[0], "strong")], *([indent + line] for line in lines[1:])]
+    return [[indent, Styled(lines[0], "strong")], *([indent + line] for line in lines[1:])]
 
 
 def normalization(found: Normalization, view: View) -> Page:
     """Each text, the steps that changed it, and its normalized and tight forms."""
     lines: list[Line] = []
     for each in found.texts:
-        lines += [[""]] * bool(lines) + [[Span(each.text, "strong")]]
+        lines += [[""]] * bool(lines) + [[Styled(each.text, "strong")]]
         before = each.text
         for step in each.steps:
             if step.text != before:
-                lines.append([f"  {step.text}  ", Span(f"{step.step}: {step._about}", "dim")])
+                lines.append([f"  {step.text}  ", Styled(f"{step.step}: {step._about}", "dim")])
             before = step.text
-        lines += [["  = ", Span(before, "good")], ["  tight: ", Span(each.tight, "good")]]
+        lines += [["  = ", Styled(before, "good")], ["  tight: ", Styled(each.tight, "good")]]
     return _lines("Normalization", lines)
 
 
 def protocol_check(check: ProtocolCheck, view: View) -> Page:
     """Whether the protocol is still the frozen one, and every difference."""
-    word = Span("ok", "good") if check.ok else Span("differs", "error")
+    word = Styled("ok", "good") if check.ok else Styled("differs", "error")
     outcome: Line = [word, f": {check.id} v{check.version}, fingerprint {check.fingerprint}"]
     differences = [] if view.quiet else [[f"  {difference}"] for difference in check.differences]
     warnings = Section("Warnings", [Bullets([[warning] for warning in check.warnings], "warning")])
@@ -93,9 +92,9 @@ def protocol_check(check: ProtocolCheck, view: View) -> Page:
 def protocol(protocol: Protocol, view: View) -> Page:
     """Parameters by source, formulas, and changes."""
     lines: list[Line] = [
-        [Span(f"{protocol.id} v{protocol.version}", "strong")],
+        [Styled(f"{protocol.id} v{protocol.version}", "strong")],
         [f"fingerprint {protocol.fingerprint}"],
-        [Span("  SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters", "dim")],
+        [Styled("  SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters", "dim")],
         [""],
     ]
     width = max(len(parameter.name) for parameter in protocol.parameters)
@@ -103,17 +102,17 @@ def protocol(protocol: Protocol, view: View) -> Page:
     for parameter in protocol.parameters:
         if parameter.source != source:
             source = parameter.source
-            lines.append([Span(f"from {source}", "dim")])
+            lines.append([Styled(f"from {source}", "dim")])
         lines.append([f"  {parameter.name.ljust(width)}  {parameter._text.rjust(6)}  {parameter.about}"])
-    lines += [[""], [Span("Figures", "strong")]]
+    lines += [[""], [Styled("Figures", "strong")]]
     for figure in protocol.figures:
         about = textwrap.wrap(figure.about, 100, initial_indent="      ", subsequent_indent="      ")
         lines += [[f"  {figure.name}"], *([line] for line in about)]
     if protocol.classes:
         rows = [(str(each.number), each.symbol, each.name, each.type) for each in protocol.classes]
-        lines += [[""], [Span("Classes", "strong")]]
+        lines += [[""], [Styled("Classes", "strong")]]
         lines += _aligned([("no.", "class", "name", "type"), *rows], indent="  ")
-    lines += [[""], [Span("Changes", "strong")]]
+    lines += [[""], [Styled("Changes", "strong")]]
     lines += [[f"  v{change.version}  {change.reason}"] for change in protocol.changes]
     return _lines("Protocol", lines)
 
@@ -137,18 +136,20 @@ def schema_diff(found: SchemaDiff, view: View) -> Page:
     for path in dict.fromkeys(change.path for change in found.changes):
         own = [change for change in found.changes if change.path == path]
         width = max(len(change.pointer) for change in own)
-        lines: list[Line] = [[Span(path, "strong")]]
+        lines: list[Line] = [[Styled(path, "strong")]]
         for change in own:
-            breaks = Span(change.breaks.ljust(7), _ROLES[change.breaks])
+            breaks = Styled(change.breaks.ljust(7), _ROLES[change.breaks])
             lines.append(["  ", breaks, f"  {change.pointer.ljust(width)}  {change.message}"])
-        sections.append(Section("", [Lines(lines)]))
+        sections.append(Section("", [Preformatted(lines)]))
     writers = sum(change.breaks in ("writers", "both") for change in found.changes)
     readers = sum(change.breaks in ("readers", "both") for change in found.changes)
     counts = [f"{n} break{'s' * (n == 1)} {who}" for n, who in ((writers, "writers"), (readers, "readers")) if n]
     total = plural(len(found.changes), "change")
-    last: Line = [f"{total}: ", Span(", ".join(counts), "error"), "."]
+    last: Line = [f"{total}: ", Styled(", ".join(counts), "error"), "."]
     if not counts:
-        last = [f"{total}, ", Span("none breaking", "good"), "."] if found.changes else [Span("No changes.", "good")]
+        last = (
+            [f"{total}, ", Styled("none breaking", "good"), "."] if found.changes else [Styled("No changes.", "good")]
+        )
     return Page("Changes", lines=[last], last=True, sections=sections)
 
 
@@ -168,7 +169,7 @@ def contract_schema(schema: ContractSchema, view: View) -> Page:
 
 def _facts(found: DataDictionary) -> Iterator[Line]:
     if found.list_key:
-        key = Span(found.list_key, "code")
+        key = Styled(found.list_key, "code")
         yield ["A collection: one record per line or row, or a JSON object with the records under ", key, "."]
     else:
         yield ["A document: one JSON object."]
@@ -180,7 +181,7 @@ def _facts(found: DataDictionary) -> Iterator[Line]:
 
 
 def _codes(names: Iterable[str]) -> Line:
-    return [part for name in names for part in (", ", Span(name, "code"))][1:]
+    return [part for name in names for part in (", ", Styled(name, "code"))][1:]
 
 
 def _dictionary(found: DataDictionary) -> Iterator[Section]:
@@ -203,4 +204,4 @@ def _dictionary(found: DataDictionary) -> Iterator[Section]:
         yield Section("Rules", [Table("", head, words, numeric=False)])
     for position, example in enumerate(found.examples, 1):
         title = "Example" if len(found.examples) == 1 else f"Example {position}"
-        yield Section(title, [Lines([[line] for line in dumps(example).splitlines()], language="json")])
+        yield Section(title, [Preformatted([[line] for line in dumps(example).splitlines()], language="json")])

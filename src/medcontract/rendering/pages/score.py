@@ -17,9 +17,9 @@ from medcontract.rendering.page import (
     Paragraph,
     Problems,
     Section,
-    Span,
+    Styled,
+    View,
 )
-from medcontract.rendering.view import View
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, ProtocolUsed, Score
@@ -53,21 +53,21 @@ def score(score: Score, view: View) -> Page:
 def _outcome(score: Score, word: str, why: str) -> Iterator[Line]:
     """The decision, then whether the score counts, with reasons, and the processing gate."""
     if score.decision:
-        yield [Span(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")]
+        yield [Styled(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")]
     subject = f"  {score.track}{f', {shorten(score.team_name)}' if score.team_name else ''}"
     name, value = _headline(score)
-    figure: Line = ["  ", Span(f"{shorten(name)} {value}", "strong")] if score.valid and value != number(None) else []
-    yield [Span(word.upper(), "good" if score.valid else "error"), subject, *figure]
+    figure: Line = ["  ", Styled(f"{shorten(name)} {value}", "strong")] if score.valid and value != number(None) else []
+    yield [Styled(word.upper(), "good" if score.valid else "error"), subject, *figure]
     yield from reason_lines(() if score.valid else score.reasons)
     gate = score.processing
     if gate is not None and gate.passed:  # otherwise it is a reason
         counts = f"processed {gate.processed:,} of {gate.expected:,}"
-        yield ["  ", Span(f"{counts}, {gate._share}; at least {gate._asked} required", "good")]
+        yield ["  ", Styled(f"{counts}, {gate._share}; at least {gate._asked} required", "good")]
 
 
 def reason_lines(reasons: Sequence[str]) -> Iterator[Line]:
     for reason in reasons:
-        yield ["  ", Span("reason:", "error"), f" {reason}"]
+        yield ["  ", Styled("reason:", "error"), f" {reason}"]
 
 
 def _decision_reasons(score: Score) -> list[str]:
@@ -173,14 +173,14 @@ def inputs(title: str, files: Sequence[InputFile]) -> Iterator[Section]:
 
 def _input(file: InputFile) -> Line:
     how = f" ({file._how})" if file._how else ""
-    content: Line = [", content ", Span(file.content_sha256, "digest")] if file.content_sha256 else []
+    content: Line = [", content ", Styled(file.content_sha256, "digest")] if file.content_sha256 else []
     records = [] if file.records is None else [f", {plural(file.records, 'record')}"]
-    return [f"{file.name}: {file.contract}{how}, sha256 ", Span(file.sha256, "digest"), *content, *records]
+    return [f"{file.name}: {file.contract}{how}, sha256 ", Styled(file.sha256, "digest"), *content, *records]
 
 
 def protocol(used: ProtocolUsed) -> Iterator[Section]:
     version = f"{used.id} v{used.version}, fingerprint "
-    yield Section("Protocol", [Paragraph([f"protocol {version}", Span(used.fingerprint, "digest")])])
+    yield Section("Protocol", [Paragraph([f"protocol {version}", Styled(used.fingerprint, "digest")])])
     values = [(name, parameter_text(value)) for name, value in used.parameters.items()]
     yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages")
 

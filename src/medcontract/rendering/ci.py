@@ -1,0 +1,289 @@
+"""Problems for CI systems: annotations of GitHub and GitLab, SARIF, and tests in JUnit XML."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Literal, NamedTuple
+from urllib.parse import quote
+
+from medcontract import _version
+from medcontract.catalog import problem_codes
+from medcontract.problems import plural
+from medcontract.rendering.page import View, clean
+from medcontract.results.base import Data, dumps, printable
+from medcontract.results.preflight import Preflight
+from medcontract.results.validation import Problem, Validation
+
+Reviewed = Validation | Preflight
+
+
+class Annotation(NamedTuple):
+    """A problem in a file, or a check that failed without one, as in a code review."""
+
+    level: Literal["error", "warning"]
+    code: str
+    """The code of the problem, or the id of the check."""
+    title: str
+    message: str
+    """With the hint, on one line."""
+    path: str | None
+    line: int | None
+    column: int | None
+    record: int | None
+    """The first record with the problem, if there are no lines."""
+    key: str
+    """Identifies the problem among all of the result, and stays the same when lines move."""
+    times: int = 1
+    """How often the same problem occurs at the same place, such as records that are missing from a file."""
+
+    @property
+    def text(self) -> str:
+        """The message, with the number of occurrences."""
+        return self.placed if self.times == 1 else f"{self.placed} ({self.times:,} times)"
+
+    @property
+    def placed(self) -> str:
+        """The message, with the record: these formats have a place for lines only."""
+        if self.record is None:
+            return self.message
+        return f"{'record' if self.times == 1 else 'first in record'} {self.record}: {self.message}"
+
+
+def _annotations(result: Reviewed, show_values: bool) -> list[Annotation]:
+    """Return the problems that the result lists, and failed checks without problems; what reads the same only once."""
+    same: dict[tuple[object, ...], Annotation] = {}
+    for each in _found(result, show_values):
+        identity = (each.path, each.line, each.column, each.code, each.message)
+        first = same.setdefault(identity, each._replace(times=0))
+        same[identity] = first._replace(times=first.times + 1)
+    seen: Counter[str] = Counter()
+    annotations = []
+    for each in same.values():
+        seen[each.key] += 1
+        text = f"{each.key}\n{seen[each.key]}"
+        annotations.append(each._replace(key=sha256(text.encode("utf-8", "replace")).hexdigest()))
+    return annotations
+
+
+def _found(result: Reviewed, show_values: bool) -> Iterator[Annotation]:
+    if isinstance(result, Validation):
+        yield from (_annotation(file.path, each, show_values) for file in result.files for each in file.problems)
+        return
+    for check in result.checks:
+        yield from (_annotation(each._path or each.file, each, show_values) for each in check.problems)
+        if check.status == "failed" and not check.problems:
+            title = clean(check.title)
+            yield Annotation("error", check.id, title, clean(check.detail) or title, None, None, None, None, check.id)
+
+
+def _annotation(path: str, problem: Problem, show_values: bool) -> Annotation:
+    entry = problem_codes().get(problem.code)
+    return Annotation(
+        level=problem.severity,
+        code=problem.code,
+        title=entry.title if entry else problem.code,
+        message=clean(_message(problem, show_values)),
+        path=path,
+        line=problem.line,
+        column=problem.column,
+        record=problem.record if problem.line is None else None,
+        key="\n".join((path, problem.code, problem._plain_pointer, str(problem.record), problem.message)),
+    )
+
+
+def _message(problem: Problem, show_values: bool) -> str:
+    message = problem.message_with_value if show_values else problem.message
+    return f"{message} (hint: {problem.hint})" if problem.hint else message
+
+
+def _not_listed(result: Reviewed) -> int:
+    """Count the problems that are counted but not listed."""
+    if isinstance(result, Validation):
+        return sum(file.omitted for file in result.files)
+    return sum(max(0, check._found - len(check.problems)) for check in result.checks)
+
+
+# --- GitHub: workflow commands, which it shows in the changed files
+
+
+def github(result: Reviewed, view: View) -> str:
+    lines = [_command(each) for each in _annotations(result, view.show_values)]
+    left = _not_listed(result)
+    if left:
+        lines.append(f"::notice::{_escaped(plural(left, 'more problem'))} not listed")
+    if isinstance(result, Preflight):
+        failed = sum(check.status == "failed" for check in result.checks)
+        verdict = f"NOT READY: {plural(failed, 'check')} failed" if failed else "READY"
+    else:
+        errors, warnings = (sum(file.errors for file in result.files), sum(file.warnings for file in result.files))
+        verdict = f"{plural(errors, 'error')}, {plural(warnings, 'warning')} in {plural(len(result.files), 'file')}"
+    lines.append(f"::{'notice' if result else 'error'} title=medcontract::{_escaped(verdict)}")
+    return "\n".join(lines) + "\n"
+
+
+def _command(each: Annotation) -> str:
+    properties = {
+        "file": each.path,
+        "line": each.line,
+        "col": each.column,
+        "title": f"{each.code} {each.title}" if each.code != each.title else each.code,
+    }
+    given = {name: _escaped(str(value)) for name, value in properties.items() if value is not None}
+    pairs = (f"{name}={text.replace(':', '%3A').replace(',', '%2C')}" for name, text in given.items())
+    return f"::{each.level} {','.join(pairs)}::{_escaped(each.text)}"
+
+
+def _escaped(text: str) -> str:
+    """Escape the message of a command. Other control characters are removed: a log would run escape sequences."""
+    shown = "".join(char if char.isprintable() or char in "\r\n" else "·" for char in text)
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+# --- GitLab: a code quality report, which it shows in merge requests
+
+
+def gitlab(result: Reviewed, view: View) -> str:
+    issues: list[Data] = [
+        {
+            "description": f"{each.code} {each.text}",
+            "check_name": each.code,
+            "fingerprint": each.key,
+            "severity": "major" if each.level == "error" else "minor",
+            "location": {"path": printable(each.path or "."), "lines": {"begin": each.line or 1}},
+        }
+        for each in _annotations(result, view.show_values)
+    ]
+    return dumps(issues)
+
+
+# --- SARIF 2.1.0, which editors and code scanning services open at line and column
+
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def sarif(result: Reviewed, view: View) -> str:
+    found = _annotations(result, view.show_values)
+    codes = sorted({each.code for each in found})
+    left = _not_listed(result)
+    invocation: dict[str, Data] = {"executionSuccessful": True}
+    if left:
+        text = f"{plural(left, 'more problem')} not listed"
+        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}}]
+    titles = {check.id: check.title for check in result.checks} if isinstance(result, Preflight) else {}
+    rules: list[Data] = [_sarif_rule(code, titles.get(code, code)) for code in codes]
+    run: dict[str, Data] = {
+        "tool": {"driver": {"name": "medcontract", "version": _version.__version__, "rules": rules}},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [invocation],
+        "results": [_sarif_result(each, codes) for each in found],
+    }
+    return dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _sarif_rule(code: str, title: str) -> dict[str, Data]:
+    entry = problem_codes().get(code)
+    if entry is None:
+        return {"id": code, "shortDescription": {"text": printable(title)}}
+    text = f"{entry.meaning}\n\nWrong:\n{entry.mistake}\n\nRight:\n{entry.fix}"
+    markdown = f"{entry.meaning}\n\nWrong:\n\n```\n{entry.mistake}\n```\n\nRight:\n\n```\n{entry.fix}\n```\n"
+    return {
+        "id": code,
+        "shortDescription": {"text": entry.title},
+        "fullDescription": {"text": entry.meaning},
+        "help": {"text": text, "markdown": markdown},
+    }
+
+
+def _sarif_result(each: Annotation, codes: Sequence[str]) -> dict[str, Data]:
+    result: dict[str, Data] = {
+        "ruleId": each.code,
+        "ruleIndex": codes.index(each.code),
+        "level": each.level,
+        "message": {"text": each.placed},
+        "partialFingerprints": {"medcontract/v1": each.key},
+        **({"occurrenceCount": each.times} if each.times > 1 else {}),
+    }
+    if each.path is not None:
+        place: dict[str, Data] = {"artifactLocation": {"uri": _uri(each.path)}}
+        if each.line is not None:
+            column: dict[str, Data] = {} if each.column is None else {"startColumn": each.column}
+            place["region"] = {"startLine": each.line, **column}
+        result["locations"] = [{"physicalLocation": place}]
+    return result
+
+
+def _uri(path: str) -> str:
+    """Return a path as given as a URI: relative ones stay relative."""
+    path = printable(path).replace("\\", "/")
+    encoded = quote(path, safe="/!$&'()*+,;=@~")
+    if path.startswith("/"):
+        return f"file://{encoded}"
+    return f"./{encoded}" if "%3A" in encoded.split("/")[0] else encoded
+
+
+# --- JUnit: a test per file, or per check
+
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(result: Reviewed, view: View) -> str:
+    is_validation = isinstance(result, Validation)
+    cases = list(_files(result, view) if isinstance(result, Validation) else _checks(result, view))
+    name = f"medcontract {'validate' if is_validation else 'preflight'}"
+    failures, skipped = (sum(case.find(tag) is not None for case in cases) for tag in ("failure", "skipped"))
+    suite = _element("testsuite", "", *cases, name=name, tests=len(cases), failures=failures, errors=0, skipped=skipped)
+    root = _element("testsuites", "", suite, name="medcontract", tests=len(cases), failures=failures, errors=0)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _files(report: Validation, view: View) -> Iterator[ET.Element]:
+    for file in report.files:
+        text = "\n".join([*(_line(file.path, each, view) for each in file.problems), *_more(file.omitted)])
+        outcome = []
+        if not file.ok:
+            message = f"{plural(file.errors, 'error')}, {plural(file.warnings, 'warning')}"
+            first = next((problem.code for problem in file.problems if problem.severity == "error"), "invalid")
+            outcome.append(_element("failure", text, message=message, type=first))
+        elif text:
+            outcome.append(_element("system-out", text))
+        yield _element("testcase", "", *outcome, name=file.path, classname=file.contract or "not recognized")
+
+
+def _checks(checklist: Preflight, view: View) -> Iterator[ET.Element]:
+    for check in checklist.checks:
+        lines = [_line(problem._path or problem.file, problem, view) for problem in check.problems]
+        left = check._found - len(check.problems)
+        text = "\n".join([*filter(None, [clean(check.detail)]), *lines, *_more(left)])
+        outcome = []
+        if check.status == "failed":
+            first = next((problem.code for problem in check.problems), check.id)
+            outcome.append(_element("failure", text, message=check.detail or check.title, type=first))
+        elif check.status == "skipped":
+            outcome.append(_element("skipped", message=check.detail or "not possible"))
+        elif text:
+            outcome.append(_element("system-out", text))
+        yield _element("testcase", "", *outcome, name=check.title, classname=f"preflight.{check.id}")
+
+
+def _more(left: int) -> list[str]:
+    return [f"… and {plural(left, 'more problem')}"] if left > 0 else []
+
+
+def _line(path: str, problem: Problem, view: View) -> str:
+    message = _message(problem, view.show_values)
+    return clean(f"{path}{problem._place}: {problem.severity} {problem.code} {message}")
+
+
+def _element(tag: str, text: str = "", *children: ET.Element, **attributes: str | int) -> ET.Element:
+    """Create an element without characters that XML does not allow."""
+    element = ET.Element(tag, {name: _NOT_XML.sub("·", clean(str(value))) for name, value in attributes.items()})
+    element.text = _NOT_XML.sub("·", text)
+    element.extend(children)
+    return element
