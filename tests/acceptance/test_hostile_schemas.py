@@ -16,7 +16,7 @@ from tests.commands import Call
 
 import medcontract
 from medcontract.jsonschema_files import SchemaChecker
-from medcontract.jsonschema_files.patterns import TooSlow, compile_pattern, matches
+from medcontract.jsonschema_files.keywords import TooSlow, compile_pattern, matches
 from medcontract.modeling import Matching
 
 # --- which files are read ------------------------------------------------------------------------

@@ -3,14 +3,11 @@
 ::
 
     schema_files   drafts, reading schemas, and all files that they refer to; nothing is fetched
-    patterns       regular expressions with a time limit
-    keywords       keywords that jsonschema does not locate precisely, or not in bounded time
+    keywords       keywords that jsonschema does not locate precisely, or not in bounded time, and patterns
     errors         conversion of jsonschema's errors to findings
-    checker        a schema, ready for use
-    validation     checking one data file
+    checker        a schema, ready for use, and the check of one data file
 """
 
-from medcontract.jsonschema_files.checker import SchemaChecker
-from medcontract.jsonschema_files.validation import validate_with_schema
+from medcontract.jsonschema_files.checker import SchemaChecker, validate_with_schema
 
 __all__ = ["SchemaChecker", "validate_with_schema"]

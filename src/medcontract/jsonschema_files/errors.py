@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from jsonschema.exceptions import ValidationError
 
@@ -16,7 +16,6 @@ from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import (
     Finding,
     Path,
-    in_words,
     is_plain,
     json_text,
     json_type,
@@ -28,6 +27,7 @@ from medcontract.problems import (
 
 KnownKeys = Callable[[Any], set[str]]
 """Returns the keys that the schema of an object defines."""
+_Found = tuple[Finding, ValidationError]
 
 _WEIGHT = {code: weight for weight, code in enumerate(("MC103", "MC104", "MC106", "MC107", "MC105", "MC108", "MC110"))}
 _MOST_HINTS = 100
@@ -52,47 +52,37 @@ class Names(Exception):
     """The keys or indexes that an error is about, as its `cause`."""
 
 
-class _Found(NamedTuple):
-    finding: Finding
-    error: ValidationError
-
-
 def explain(errors: Iterable[ValidationError], known_keys: KnownKeys) -> list[Finding]:
-    """The findings for these errors, without offsets."""
+    """Return the findings for these errors, without offsets."""
     found: dict[tuple[Path, bool], dict[str, _Found]] = {}
     doubtful: dict[Path, Finding] = {}
-    for each in (_Found(_finding(error), error) for error in errors):
-        finding, error = each
-        if (
-            error.validator == "unevaluatedProperties"
-            and finding.at_key
-            and finding.path[-1] in known_keys(error.schema)
-        ):
-            doubtful[finding.path] = (
-                finding  # the schema defines this key, but in a part that failed for another reason
-            )
+    for error in errors:
+        finding = _finding(error)
+        is_key = error.validator == "unevaluatedProperties" and finding.at_key
+        if is_key and finding.path[-1] in known_keys(error.schema):  # in a part that failed for another reason
+            doubtful[finding.path] = finding
         else:
-            found.setdefault((finding.path, finding.at_key), {}).setdefault(finding.message, each)
+            similar = found.setdefault((finding.path, finding.at_key), {})
+            similar.setdefault(finding.statement, (finding, error))
     around = {path[:length] for path, _ in found for length in range(len(path) + 1)}
     kept = [each for similar in found.values() for each in _most_relevant(list(similar.values()))]
-    findings = [_with_hint(each, known_keys) if n < _MOST_HINTS else each.finding for n, each in enumerate(kept)]
+    findings = [_with_hint(*each, known_keys) if n < _MOST_HINTS else each[0] for n, each in enumerate(kept)]
     return findings + [finding for path, finding in doubtful.items() if path[:-1] not in around]
 
 
 def _most_relevant(similar: list[_Found]) -> list[_Found]:
-    """One finding for a scalar or a value of the wrong type; lists and objects may violate several keywords."""
-    first = min(similar, key=lambda each: _WEIGHT.get(each.finding.code, len(_WEIGHT)))
-    scalar = any(not isinstance(each.error.instance, dict | list) for each in similar)
-    return [first] if scalar or first.finding.at_key or first.finding.code in ("MC103", "MC104") else similar
+    """Return one finding for a scalar or a value of the wrong type; lists and objects may violate several keywords."""
+    first = min(similar, key=lambda each: _WEIGHT.get(each[0].code, len(_WEIGHT)))
+    is_scalar = any(not isinstance(error.instance, dict | list) for _, error in similar)
+    return [first] if is_scalar or first[0].at_key or first[0].code in ("MC103", "MC104") else similar
 
 
-def _with_hint(found: _Found, known_keys: KnownKeys) -> Finding:
+def _with_hint(finding: Finding, error: ValidationError, known_keys: KnownKeys) -> Finding:
     """Suggest the most similar key for an unknown one, preferably one that is not in use."""
-    finding, given = found.finding, found.error.instance
-    if finding.code != "MC102" or not isinstance(given, dict):
+    if finding.code != "MC102" or not isinstance(error.instance, dict):
         return finding
-    key, known = str(finding.path[-1]), known_keys(found.error.schema)
-    hint = did_you_mean(key, sorted(known - set(given))) or did_you_mean(key, sorted(known))
+    key, known = str(finding.path[-1]), known_keys(error.schema)
+    hint = did_you_mean(key, sorted(known - set(error.instance))) or did_you_mean(key, sorted(known))
     return finding._replace(hint=hint)
 
 
@@ -103,72 +93,63 @@ def _finding(error: ValidationError) -> Finding:
         return Finding("MC101", f"'{names[0]}' is missing", path=path)
     if names and keyword in ("additionalProperties", "unevaluatedProperties", "propertyNames"):
         key = f"'{names[0]}'" if is_plain(names[0]) else "this key"
-        code, reason = (
-            ("MC110", "allowed by 'propertyNames'") if keyword == "propertyNames" else ("MC102", "in the schema")
-        )
-        return Finding(code, f"{key} is not {reason}", path=path, at_key=True, value=shorten(names[0]))
-    code, text, hint = _message(keyword, error.validator_value, error.instance, error)
-    return Finding(code, f"{value_name(path)} {text}", hint, path=path, value=shown_value(error.instance))
+        code, where = "MC102", "in the schema"
+        if keyword == "propertyNames":
+            code, where = "MC110", "allowed by 'propertyNames'"
+        return Finding(code, f"{key} is not {where}", path=path, at_key=True, value=shorten(names[0]))
+    found = _wrong_value(keyword, error.validator_value, error.instance, error)
+    return found._replace(path=path, name=value_name(path), value=shown_value(error.instance))
 
 
-def _message(keyword: str, value: Any, given: Any, error: ValidationError) -> tuple[str, str, str | None]:
-    """The code, the message without the name of the value, and the hint."""
+def _wrong_value(keyword: str, value: Any, given: Any, error: ValidationError) -> Finding:
+    """Return the finding without the place and the name of the value."""
     if keyword == "type":
-        return "MC103", *_wrong_type([value] if isinstance(value, str) else value, given)
+        from medcontract.hints.keys_and_values import type_hint
+
+        expected = tuple(dict.fromkeys([value] if isinstance(value, str) else value))
+        hint = None if expected == ("array",) else type_hint(expected, given)
+        return Finding("MC103", "", hint, expected=expected, got=json_type(given))
     if keyword in ("enum", "const"):
-        return "MC104", *_wrong_choice(value if keyword == "enum" else [value], given)
+        return _wrong_choice(value if keyword == "enum" else [value], given)
     if keyword in _BOUNDS:
-        return "MC105", f"must be {_BOUNDS[keyword]} {json_text(value)}", None
-    if keyword == "pattern":
-        return _wrong_pattern(value, given)
+        return Finding("MC105", f"must be {_BOUNDS[keyword]} {json_text(value)}")
     if keyword == "minLength" and not given.strip():
-        return "MC106", "must not be blank" if given else "must not be empty", None
+        return Finding("MC106", "must not be blank" if given else "must not be empty")
+    if keyword == "pattern" and value == NON_BLANK:
+        return Finding("MC106", "must not be blank")
+    if keyword == "pattern":
+        hint = "remove leading and trailing whitespace" if given != given.strip() else None
+        return Finding("MC107", f"must be {PATTERN_DESCRIPTIONS.get(value) or f'of the form {shorten(value)}'}", hint)
     if keyword in ("items", "additionalItems"):  # no items are allowed after a tuple
         schema: Any = error.schema
         keyword, value = "maxItems", len(schema.get("prefixItems" if keyword == "items" else "items", ()))
     if keyword[:3] in ("min", "max") and keyword[3:] in _UNITS:
         code, unit = _UNITS[keyword[3:]]
         bound = "at least" if keyword.startswith("min") else "at most"
-        return code, f"must have {bound} {plural(int(value), unit)}, not {len(given)}", None
-    return "MC110", _other(keyword, value, error), None
+        return Finding(code, f"must have {bound} {plural(int(value), unit)}, not {len(given)}")
+    return Finding("MC110", _other(keyword, value, error))
 
 
-def _wrong_type(allowed: list[str], given: Any) -> tuple[str, str | None]:
-    from medcontract.hints.keys_and_values import type_hint
-
-    wanted = " or ".join(map(in_words, dict.fromkeys(allowed)))
-    hint = None if allowed == ["array"] else type_hint(allowed, given)
-    return f"must be {wanted}, not {in_words(json_type(given))}", hint
-
-
-def _wrong_choice(allowed: list[Any], given: Any) -> tuple[str, str | None]:
+def _wrong_choice(allowed: list[Any], given: Any) -> Finding:
     texts = [
         value if isinstance(value, str) and value.isprintable() and value.strip() else json_text(value)
         for value in allowed[:_MOST_CHOICES]
     ]
     more = f" and {len(allowed) - _MOST_CHOICES} more" if len(allowed) > _MOST_CHOICES else ""
-    hint = (
-        did_you_mean(given, [value for value in allowed if isinstance(value, str)]) if isinstance(given, str) else None
-    )
-    return f"must be {'one of ' * (len(allowed) > 1)}{', '.join(map(shorten, texts))}{more}", hint
-
-
-def _wrong_pattern(pattern: str, given: str) -> tuple[str, str, str | None]:
-    if pattern == NON_BLANK:
-        return "MC106", "must not be blank", None
-    wanted = PATTERN_DESCRIPTIONS.get(pattern) or f"of the form {shorten(pattern)}"
-    return "MC107", f"must be {wanted}", "remove leading and trailing whitespace" if given != given.strip() else None
+    message = f"must be {'one of ' * (len(allowed) > 1)}{', '.join(map(shorten, texts))}{more}"
+    known = [value for value in allowed if isinstance(value, str)]
+    return Finding("MC104", message, did_you_mean(given, known) if isinstance(given, str) else None)
 
 
 def _other(keyword: str, value: Any, error: ValidationError) -> str:
+    names = error.cause.args if error.cause else ()
     if keyword in ("anyOf", "oneOf"):
         if error.cause is None:
             return "matches more than one schema of 'oneOf', but exactly one is allowed"
-        missing = " or ".join(f"'{key}'" for key in error.cause.args)
+        missing = " or ".join(f"'{key}'" for key in names)
         return f"must have {missing} ('{keyword}')" if missing else f"matches no schema of '{keyword}'"
     if keyword == "None" or (keyword == "not" and value in ({}, True)):  # the loader turns false into {"not": {}}
         return "is not allowed here: the schema for it is false"
-    names = error.cause.args if error.cause else ()
     text = _OTHERS.get(keyword, f"does not satisfy '{keyword}' of the schema")
     return text.format(json_text(value) if keyword == "multipleOf" else "", *names)
 
@@ -216,9 +197,8 @@ def _merged(keyword: str, errors: list[ValidationError]) -> ValidationError:
     for value in (value for error in errors for value in _allowed(error)):
         if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in allowed):
             allowed.append(value)
-    return ValidationError(
-        "", keyword, errors[0].relative_path, validator_value=allowed, instance=errors[0].instance
-    )  # fmt: skip
+    first = errors[0]
+    return ValidationError("", keyword, first.relative_path, validator_value=allowed, instance=first.instance)
 
 
 def _none(keyword: str, *missing: str) -> ValidationError:

@@ -3,7 +3,8 @@
 - `required`, `additionalProperties`, `unevaluatedProperties`, `propertyNames`, `dependentRequired`, `dependencies`:
   jsonschema mentions the keys only in its message, several in one error.
 - `pattern`, `patternProperties`, `unevaluatedProperties`: jsonschema searches with `re`, which may backtrack
-  exponentially and does not know all patterns that `patterns` does.
+  exponentially. Here the package `regex` searches, and gives up after a second. The syntax is that of `re`, with
+  Unicode properties (`\\p{L}`) and named groups (`(?<name>…)`) of ECMA-262.
 - `uniqueItems`: jsonschema compares objects in quadratic time.
 - `$ref`: a small file with nested values takes exponential time if each alternative of a recursive schema checks the
   same inner values again. So each value is checked once by the schema of a reference.
@@ -12,7 +13,10 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
@@ -21,7 +25,6 @@ from jsonschema.validators import extend
 from referencing.jsonschema import lookup_recursive_ref
 
 from medcontract.jsonschema_files.errors import Names, closest
-from medcontract.jsonschema_files.patterns import matches
 
 Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]
@@ -182,3 +185,66 @@ def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -
 
 def _is_valid(validator: Any, instance: Any, schema: Any) -> bool:
     return next(validator.descend(instance, schema), None) is None
+
+
+# --- patterns
+
+SECONDS = 1.0
+"""The time limit of one search. On a busy computer a shorter one would reject harmless patterns."""
+_MOST_COMPILED = 1_000_000
+"""The maximum size of a compiled pattern, which takes about 100 MB."""
+_UNKNOWN_TO_RE = re.compile(r"\\[pP](?:\{[^{}]*\}|[A-Z])|\(\?<(?=\w)|\\.", re.DOTALL)
+"""Unicode properties and named groups, which `re` does not know or spells differently; and other escapes."""
+
+
+class NoPattern(ValueError):
+    """A pattern that cannot be compiled; the message says why."""
+
+
+class TooSlow(Exception):
+    """Matching the pattern takes too long."""
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(pattern: str) -> Any:
+    """Compile a pattern, without warnings. Raises `NoPattern`."""
+    from re import _parser  # type: ignore[attr-defined]  # the only way to see repeats before they are compiled
+
+    import regex
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if _compiled_size(_parser.parse(_UNKNOWN_TO_RE.sub(_spelled_for_re, pattern))) > _MOST_COMPILED:
+                raise NoPattern("too large")
+            return regex.compile(pattern)
+    except (re.error, regex.error) as error:
+        raise NoPattern(error.msg) from None
+    except (RecursionError, OverflowError):
+        raise NoPattern("too large") from None
+
+
+def _spelled_for_re(found: re.Match[str]) -> str:
+    """Return something of the same size that `re` knows."""
+    text = found.group()
+    return r"\w" if text[:2] in (r"\p", r"\P") else "(?P<" if text == "(?<" else text
+
+
+def _compiled_size(part: Any) -> int:
+    """Return the size of a part of a parsed pattern. `regex` copies required repeats, also those inside repeats."""
+    if not hasattr(part, "__len__"):
+        return 1
+    if isinstance(part, tuple) and str(part[0]).endswith("_REPEAT"):
+        least: int = part[1][0]
+        return max(1, least) * _compiled_size(part[1][2])
+    if isinstance(part, tuple) and str(part[0]) == "IN":
+        return len(part[1])
+    return 1 + sum(map(_compiled_size, part))
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Check whether the pattern is found in the text. Raises `NoPattern`, and `TooSlow` after a second."""
+    try:
+        return compile_pattern(pattern).search(text, timeout=SECONDS) is not None
+    except (TimeoutError, MemoryError):
+        raise TooSlow from None

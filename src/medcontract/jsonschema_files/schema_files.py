@@ -27,7 +27,7 @@ from referencing.exceptions import Unresolvable
 
 from medcontract.contracts.registry import NAMED
 from medcontract.errors import CallError, option, words
-from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
+from medcontract.jsonschema_files.keywords import NoPattern, compile_pattern
 from medcontract.problems import Path, Token, pointer, pointer_tokens, shorten
 from medcontract.reading.folders import leads_out_of
 from medcontract.reading.json_scanner import Locator, scan

@@ -262,7 +262,7 @@ def _formats() -> Any:
     """Check only patterns, so that results do not depend on the packages that jsonschema finds for other formats."""
     from jsonschema import FormatChecker
 
-    from medcontract.jsonschema_files.patterns import NoPattern, compile_pattern
+    from medcontract.jsonschema_files.keywords import NoPattern, compile_pattern
 
     checker = FormatChecker(formats=())
     checker.checks("regex", raises=NoPattern)(lambda given: not isinstance(given, str) or bool(compile_pattern(given)))

@@ -162,7 +162,7 @@ def counted_only(scanned: Scanned) -> Rest:
     return [(fault_finding(fault), times) for fault, times in scanned.rest.items()]
 
 
-def _is_inside(path: Path, others: set[Path]) -> bool:
+def is_inside(path: Path, others: set[Path]) -> bool:
     """Whether one of the other paths leads to the value at this path, or to one that contains it."""
     return bool(others) and any(path[:length] in others for length in range(len(path) + 1))
 
@@ -177,7 +177,7 @@ def _without_consequences(errors: list[Finding], faults: list[Finding], rest: Re
     def is_consequence(finding: Finding) -> bool:
         path = finding.path
         pattern = tuple("*" if isinstance(token, int) else token for token in path) if faulty_patterns else ()
-        if _is_inside(path, faulty) or _is_inside(pattern, faulty_patterns):
+        if is_inside(path, faulty) or is_inside(pattern, faulty_patterns):
             return True
         if finding.code == "MC109":
             return error_is_bad
