@@ -167,7 +167,7 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     """
     from medcontract.atomic_write import write_file
     from medcontract.evaluation.files import split
-    from medcontract.fixing.files import fix_file
+    from medcontract.fixing import fix_file
     from medcontract.reading.folders import leads_out_of
     from medcontract.results.preflight import Fix, RepairMade
 

@@ -328,6 +328,16 @@ def schemas_at(schema: Schema, path: Path) -> list[Schema]:
     return [variant for node in nodes for variant in variants_of(node, schema)]
 
 
+def value_at(value: Any, path: Path) -> Any:
+    """Return the part of a parsed value at `path`; None if there is none."""
+    try:
+        for token in path:
+            value = value[token]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return value
+
+
 def known_keys(schema: Schema, path: Path) -> list[str]:
     """Return the keys that the object at `path` may have."""
     return list(dict.fromkeys(key for node in schemas_at(schema, path) for key in node.get("properties", ())))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, variants_of
+from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, value_at, variants_of
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, is_plain
@@ -58,16 +58,6 @@ def with_hints(
             finding = finding._replace(hint=spread_hint(finding, spread))
         explained.append(finding)
     return explained
-
-
-def value_at(value: Any, path: Path) -> Any:
-    """Return the value at a path; None if there is none."""
-    try:
-        for token in path:
-            value = value[token]
-    except (KeyError, IndexError, TypeError):
-        return None
-    return value
 
 
 def _scattered(parsed: Any, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
