@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medcontract.contracts.registry import TRACKS, variants_of
 from medcontract.problems import Path
 from medcontract.schemas.json_schema import bare, contract_schema, record_schema
-from medcontract.types import CellKind, Column
+from medcontract.types import CellKind, Column, JsonObject, Schema
 
 if TYPE_CHECKING:
     from medcontract.contracts.contract import AnyContract
@@ -17,13 +17,13 @@ MODULES = (*(f"medcontract.contracts.{track}" for track in TRACKS), "medcontract
 """The modules with the built-in contracts."""
 
 
-def build_index() -> list[dict[str, Any]]:
+def build_index() -> list[JsonObject]:
     """Return the content of `compiled.json`, from the models."""
     found = [compile_contract(contract, name) for name in MODULES for contract in import_module(name).CONTRACTS]
     return sorted(found, key=lambda item: str(item["id"]))
 
 
-def compile_contract(contract: AnyContract, module: str) -> dict[str, Any]:
+def compile_contract(contract: AnyContract, module: str) -> JsonObject:
     """Return the contract as stored in `compiled.json`."""
     whole = bare(contract_schema(contract))
     record = bare(record_schema(contract)) if contract.list_key else {}
@@ -51,16 +51,16 @@ def compile_contract(contract: AnyContract, module: str) -> dict[str, Any]:
     }
 
 
-def _required(schema: dict[str, Any]) -> list[str]:
+def _required(schema: Schema) -> list[str]:
     """The required keys of an object; Pydantic omits the keyword if there are none."""
     return list(schema.get("required", ()))
 
 
-def _required_columns(variant: dict[str, Any], spread: dict[str, tuple[str, ...]]) -> list[str]:
+def _required_columns(variant: Schema, spread: dict[str, tuple[str, ...]]) -> list[str]:
     return [column for key in _required(variant) for column in spread.get(key, (key,))]
 
 
-def _columns(variants: list[dict[str, Any]], spread: dict[str, tuple[str, ...]]) -> list[Column]:
+def _columns(variants: list[Schema], spread: dict[str, tuple[str, ...]]) -> list[Column]:
     """The columns of flat records, in the order of their fields."""
     columns: list[Column] = []
     for name in dict.fromkeys(name for variant in variants for name in variant["properties"]):
@@ -71,7 +71,7 @@ def _columns(variants: list[dict[str, Any]], spread: dict[str, tuple[str, ...]])
     return columns
 
 
-def _cell_kind(variants: list[dict[str, Any]], name: str) -> CellKind:
+def _cell_kind(variants: list[Schema], name: str) -> CellKind:
     kinds = {
         choice.get("items", choice).get("type")
         for variant in variants

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from medcontract.contracts import registry
 from medcontract.contracts.registry import subschemas
@@ -11,8 +10,8 @@ from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTION
 from medcontract.problems import plural
 from medcontract.results.schemas import DataDictionary, DictionaryField, DictionaryRule, DictionarySection
 from medcontract.schemas.files import schema_of
+from medcontract.types import JsonObject, Schema
 
-Node = Mapping[str, Any]
 _BOUNDS = (("minimum", "at least"), ("exclusiveMinimum", "greater than"), ("maximum", "at most"),
            ("exclusiveMaximum", "less than"))  # fmt: skip
 _SIZES = {
@@ -36,7 +35,7 @@ def data_dictionary(contract_id: str, record: bool = False) -> DataDictionary:
     )  # fmt: skip
 
 
-def _sections(schema: Node) -> Iterator[DictionarySection]:
+def _sections(schema: Schema) -> Iterator[DictionarySection]:
     """The file itself, then all objects in it, in the order in which they are used."""
     if "properties" in schema:
         yield _section("The file", {**schema, "description": ""})
@@ -46,7 +45,7 @@ def _sections(schema: Node) -> Iterator[DictionarySection]:
             yield _section(name, node)
 
 
-def _used(node: Node, schema: Node, seen: dict[str, None]) -> Iterable[str]:
+def _used(node: Schema, schema: Schema, seen: dict[str, None]) -> Iterable[str]:
     """Return the names of the definitions that a node refers to, directly or not, without repetition."""
     for inner in subschemas({word: value for word, value in node.items() if word != "$defs"}):
         name = _reference(inner)
@@ -56,12 +55,12 @@ def _used(node: Node, schema: Node, seen: dict[str, None]) -> Iterable[str]:
     return seen
 
 
-def _reference(node: Node) -> str | None:
+def _reference(node: Schema) -> str | None:
     found = node.get("$ref")
     return found.rpartition("/")[2] if isinstance(found, str) else None
 
 
-def _section(title: str, node: Node) -> DictionarySection:
+def _section(title: str, node: Schema) -> DictionarySection:
     required = node.get("required", ())
     return DictionarySection(
         title=title, description=node.get("description", ""), open=node.get("additionalProperties") is not False,
@@ -76,11 +75,11 @@ def _section(title: str, node: Node) -> DictionarySection:
     )  # fmt: skip
 
 
-def _choices(node: Node) -> list[Node]:
+def _choices(node: Schema) -> list[Schema]:
     return [each for word in ("oneOf", "anyOf") for each in node.get(word, ())]
 
 
-def _type(node: Node) -> str:
+def _type(node: Schema) -> str:
     """The type of a value, in words."""
     name = _reference(node)
     if name is not None:
@@ -91,12 +90,12 @@ def _type(node: Node) -> str:
     kind = node.get("type", "")
     if kind == "array":
         return f"list of {_type(node.get('items', {}))}"
-    if kind == "object" and isinstance(node.get("additionalProperties"), Mapping) and "properties" not in node:
+    if kind == "object" and isinstance(node.get("additionalProperties"), dict) and "properties" not in node:
         return f"object with values of type {_type(node['additionalProperties'])}"
     return _described(node) if kind == "string" else kind or "any value"
 
 
-def _described(node: Node) -> str:
+def _described(node: Schema) -> str:
     """A type of strings."""
     pattern = node.get("pattern")
     if pattern is None:
@@ -105,7 +104,7 @@ def _described(node: Node) -> str:
     return "string (not blank)" if pattern == NON_BLANK else described or f"string that matches {pattern}"
 
 
-def _values(node: Node) -> Iterator[str]:
+def _values(node: Schema) -> Iterator[str]:
     """The allowed values and bounds of a value and of its items, in words."""
     for choice in _choices(node):
         yield from _values(choice)
@@ -116,12 +115,12 @@ def _values(node: Node) -> Iterator[str]:
     yield from (f"{words} {node[keyword]}" for keyword, words in _BOUNDS if keyword in node)
     yield from _size(node)
     for inner in (node.get("items"), node.get("additionalProperties")):
-        found = list(_values(inner)) if isinstance(inner, Mapping) else []
+        found = list(_values(inner)) if isinstance(inner, dict) else []
         if found:
             yield f"each {', '.join(found)}"
 
 
-def _size(node: Node) -> Iterator[str]:
+def _size(node: Schema) -> Iterator[str]:
     low_word, high_word, what = _SIZES.get(node.get("type", ""), ("", "", ""))
     low, high = node.get(low_word), node.get(high_word)
     if low is not None and low == high:
@@ -134,13 +133,13 @@ def _size(node: Node) -> Iterator[str]:
         )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {True: "true", False: "false", None: "null"}[value]
     return str(value)
 
 
-def _rule(rule: Node) -> DictionaryRule:
+def _rule(rule: JsonObject) -> DictionaryRule:
     details = ", ".join(f"{name} {_listed(value)}" for name, value in rule.items() if name not in _ABOUT_ITSELF)
     return DictionaryRule(
         code=rule["code"], severity=rule["severity"], message=rule["message"], hint=rule.get("hint"),
@@ -148,7 +147,7 @@ def _rule(rule: Node) -> DictionaryRule:
     )  # fmt: skip
 
 
-def _listed(value: Any) -> str:
+def _listed(value: object) -> str:
     if isinstance(value, list | tuple):
         return " + ".join(map(_listed, value))
     return _shown(value)

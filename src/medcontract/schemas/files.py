@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from medcontract._version import __version__
 from medcontract.addresses import require_local
@@ -13,15 +12,17 @@ from medcontract.atomic_write import write_file
 from medcontract.contracts import registry
 from medcontract.errors import LIST_CONTRACTS, CallError, command, words
 from medcontract.reading.folders import list_files
-from medcontract.results.schemas import SchemaChange, SchemaCheck, SchemaDiff, SchemaExport, SchemaFault
+from medcontract.results.schemas import Draft, SchemaCheck, SchemaDiff, SchemaExport
 from medcontract.schemas import publishing
-from medcontract.schemas.diff import compare_files, parse
-from medcontract.schemas.publishing import INDEX, Draft
+from medcontract.schemas.diff import compare_files
+from medcontract.schemas.diff_nodes import AnySchema, parse
+from medcontract.schemas.publishing import INDEX
+from medcontract.types import Schema
 
 Folder = str | os.PathLike[str]
 
 
-def schema_of(contract_id: str, record: bool = False, draft: Draft = "2020-12") -> dict[str, Any]:
+def schema_of(contract_id: str, record: bool = False, draft: Draft = "2020-12") -> Schema:
     """The schema of a contract. Raises `CallError` for a record of a document."""
     found = registry.contract(contract_id)
     if record and found.list_key is None:
@@ -68,7 +69,7 @@ def check(folder: Folder, base_url: str | None = None) -> SchemaCheck:
     known = registry.compiled().keys()
     return SchemaCheck(
         ok=not wrong, schemas=len(there) - 1,
-        faults=tuple(SchemaFault(file=fault.name, reason=fault.reason, stray=fault.stray) for fault in wrong),
+        faults=tuple(wrong),
         _folder=os.fspath(folder), _draft=found.draft, _base_url=found.base_url,
         _ids=None if found.entries.keys() == known else tuple(sorted(found.entries)),
         _unknown=tuple(sorted(found.entries.keys() - known)),
@@ -106,10 +107,10 @@ def diff(old: Folder, new: Folder, record: bool = False) -> SchemaDiff:
     changes = compare_files(
         before if isinstance(before, dict) else {name: before[0]}, now if isinstance(now, dict) else {name: now[0]}
     )
-    return SchemaDiff.of(tuple(SchemaChange(**change._asdict()) for change in changes))
+    return SchemaDiff.of(tuple(changes))
 
 
-def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
+def _schemas(given: str, record: bool) -> dict[str, AnySchema] | tuple[AnySchema]:
     """The schemas of a folder by name, or the one that a file or an id stands for."""
     from medcontract.contracts.registry import load_installed
 
@@ -126,7 +127,7 @@ def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
     return {inner.relative_to(path).as_posix(): _parsed(inner, str(inner)) for inner in found}
 
 
-def _parsed(path: Path, given: str) -> Any:
+def _parsed(path: Path, given: str) -> AnySchema:
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -10,20 +10,24 @@ from collections.abc import Collection
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts.base import StrictModel
 from medcontract.contracts.contract import AnyContract
 from medcontract.contracts.registry import ANNOTATIONS, subschemas
 from medcontract.results.base import Item
 from medcontract.schemas.result_models import RESULT_OF
+from medcontract.types import JsonObject, Schema
+
+if TYPE_CHECKING:
+    from jsonschema import FormatChecker
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RULES_KEYWORD = "x-medcontract-rules"
 
 
 @cache
-def contract_schema(contract: AnyContract) -> dict[str, Any]:
+def contract_schema(contract: AnyContract) -> Schema:
     """The schema of the contract as a `.json` file, with its rules."""
     schema = _tidy(contract.model.model_json_schema(by_alias=True))
     schema = _documented(schema, contract.model, contract.model.__module__)
@@ -37,7 +41,7 @@ def contract_schema(contract: AnyContract) -> dict[str, Any]:
 
 
 @cache
-def record_schema(contract: AnyContract) -> dict[str, Any]:
+def record_schema(contract: AnyContract) -> Schema:
     """The schema of one record of a collection, with the rules about it."""
     schema = _tidy(contract.record_adapter().json_schema(by_alias=True))
     schema = _documented(schema, contract.record, contract.model.__module__)
@@ -63,19 +67,18 @@ def _pascal(text: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in text.split("-"))
 
 
-def type_names(schema: dict[str, Any]) -> list[str]:
+def type_names(schema: Schema) -> list[str]:
     """The names of all types that a schema describes."""
     return sorted({node["title"] for node in subschemas(schema) if "title" in node})
 
 
-def bare(schema: dict[str, Any]) -> dict[str, Any]:
+def bare(schema: Schema) -> Schema:
     """The schema without annotations."""
-    return cast("dict[str, Any]", _tidy(schema, drop=ANNOTATIONS))
+    found: Schema = _tidy(schema, drop=ANNOTATIONS)
+    return found
 
 
-def _published(
-    schema: dict[str, Any], contract: AnyContract, rules: list[dict[str, Any]], record: bool = False
-) -> dict[str, Any]:
+def _published(schema: Schema, contract: AnyContract, rules: list[Schema], record: bool = False) -> Schema:
     """The schema with type names, description, examples and rules."""
     _name_types(schema, contract)
     _add_results(schema)
@@ -96,7 +99,7 @@ def _published(
     return found
 
 
-def _name_types(schema: dict[str, Any], contract: AnyContract) -> None:
+def _name_types(schema: Schema, contract: AnyContract) -> None:
     """Use the type name as key and title of each definition."""
     definitions = schema.get("$defs", {})
     names = {key: _in_track(contract, key) for key in definitions}
@@ -107,7 +110,7 @@ def _name_types(schema: dict[str, Any], contract: AnyContract) -> None:
         schema["$defs"] = {names[key]: {"title": names[key], **node} for key, node in definitions.items()}
 
 
-def _add_results(schema: dict[str, Any]) -> None:
+def _add_results(schema: Schema) -> None:
     """Where a field holds the result of a track: which contract that is, track by track.
 
     Other tracks may have any result. The contracts are definitions, so that a schema can be used by itself. It is a
@@ -116,11 +119,11 @@ def _add_results(schema: dict[str, Any]) -> None:
     """
     from medcontract.contracts import registry
 
-    added: dict[str, Any] = {}
+    added: Schema = {}
     for node in list(subschemas(schema)):
         for name, field in node.get("properties", {}).items():
             if [option for option in subschemas(field) if option.pop(RESULT_OF, None)]:
-                chain: dict[str, Any] = {}
+                chain: Schema = {}
                 for track, contract in sorted(registry.results().items(), reverse=True):
                     chain = _result_of(track, contract, name, added) | ({"else": chain} if chain else {})
                 node.update(chain)
@@ -129,7 +132,7 @@ def _add_results(schema: dict[str, Any]) -> None:
         schema["$defs"] = dict(sorted({**schema.get("$defs", {}), **added}.items()))
 
 
-def _result_of(track: str, contract: AnyContract, name: str, added: dict[str, Any]) -> dict[str, Any]:
+def _result_of(track: str, contract: AnyContract, name: str, added: Schema) -> Schema:
     """That a score of this track, if it is not for a participant, has a result of this contract."""
     whole = contract_schema(contract)
     added.update(whole.get("$defs", {}))
@@ -154,14 +157,14 @@ def _result_of(track: str, contract: AnyContract, name: str, added: dict[str, An
     }
 
 
-def _drop_wrong_defaults(schema: dict[str, Any]) -> None:
+def _drop_wrong_defaults(schema: Schema) -> None:
     """Remove the default None of keys that may be absent but not null: their schema would reject it."""
     for node in list(subschemas(schema)):
         if "default" in node and not _accepts(node, node["default"], schema.get("$defs", {})):
             del node["default"]
 
 
-def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> bool:
+def _accepts(node: Schema, value: object, definitions: Schema) -> bool:
     if value is None and {"type": "null"} in node.get("anyOf", ()):
         return True
     from jsonschema import Draft202012Validator
@@ -172,7 +175,7 @@ def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> b
 _EXAMPLES = Path(__file__).with_name("examples")
 
 
-def _examples(contract: AnyContract, record: bool) -> list[Any]:
+def _examples(contract: AnyContract, record: bool) -> list[JsonObject]:
     """The small valid file `examples/TRACK/NAME.json`, or its records. Plugin contracts have none."""
     path = _EXAMPLES / f"{contract.id}.json"
     if not contract.model.__module__.startswith("medcontract.") or not path.is_file():
@@ -181,7 +184,7 @@ def _examples(contract: AnyContract, record: bool) -> list[Any]:
     return list(whole[contract.list_key]) if record else [whole]
 
 
-def _tidy(schema: Any, drop: Collection[str] = ("title",), names: bool = False) -> Any:
+def _tidy(schema: object, drop: Collection[str] = ("title",), names: bool = False) -> Any:
     """The schema without these keywords (Pydantic derives titles from names). `names`: keys are names, not keywords."""
     if isinstance(schema, list):
         return [_tidy(item, drop) for item in schema]
@@ -194,7 +197,7 @@ def _tidy(schema: Any, drop: Collection[str] = ("title",), names: bool = False) 
     }
 
 
-def _documented(schema: dict[str, Any], root: Any, module: str) -> dict[str, Any]:
+def _documented(schema: Schema, root: object, module: str) -> Schema:
     """The schema with the docstrings of model fields as descriptions. `root`: the type that the schema describes."""
     models = getattr(sys.modules.get(module), "__dict__", {})
     objects = {getattr(root, "__name__", ""): schema, **schema.get("$defs", {})}
@@ -207,7 +210,7 @@ def _documented(schema: dict[str, Any], root: Any, module: str) -> dict[str, Any
     return schema
 
 
-def _documenting(model: Any) -> list[type]:
+def _documenting(model: object) -> list[type]:
     """The classes whose docstrings describe the fields of a model, base classes first."""
     parents = [parent for parent in reversed(getattr(model, "__mro__", ())) if issubclass(parent, StrictModel)]
     struct = getattr(model, "__struct__", None)  # a derived model
@@ -233,11 +236,11 @@ def _field_docs(module: str) -> dict[str, dict[str, str]]:
     }  # fmt: skip
 
 
-def text(schema: dict[str, Any]) -> str:
+def text(schema: Schema) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
-def fault(schema: Any) -> str | None:
+def fault(schema: object) -> str | None:
     """Return why a value is not a valid JSON Schema of the draft that it declares, or None."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
@@ -258,7 +261,7 @@ def fault(schema: Any) -> str | None:
 
 
 @cache
-def _formats() -> Any:
+def _formats() -> FormatChecker:
     """Check only patterns, so that results do not depend on the packages that jsonschema finds for other formats."""
     from jsonschema import FormatChecker
 

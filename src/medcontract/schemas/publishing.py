@@ -1,4 +1,4 @@
-"""The files of an export: a schema for each contract, and an index of them."""
+"""The files of an export: a schema for each contract in one of two drafts, and an index of them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from medcontract.contracts.contract import AnyContract
-from medcontract.errors import CallError
-from medcontract.problems import pointer
-from medcontract.schemas.compile import compile_contract
-from medcontract.schemas.draft07 import to_draft07
-from medcontract.schemas.json_schema import contract_schema, fault, record_schema, text
-from medcontract.types import Column
+from pydantic import ValidationError
 
-Draft = Literal["2020-12", "draft-07"]
+from medcontract.contracts import registry
+from medcontract.contracts.contract import AnyContract
+from medcontract.contracts.registry import NAMED, NESTED
+from medcontract.errors import CallError, option, words
+from medcontract.problems import pointer
+from medcontract.results.schemas import Draft, SchemaFault
+from medcontract.schemas.compile import compile_contract
+from medcontract.schemas.json_schema import contract_schema, fault, record_schema, text
+from medcontract.types import Column, JsonObject, Schema
+
 DRAFTS: tuple[Draft, ...] = ("2020-12", "draft-07")
 INDEX = "index.json"
 
@@ -31,7 +34,7 @@ def file_name(contract: AnyContract, record: bool = False, draft: Draft = "2020-
 
 def schema_of(
     contract: AnyContract, record: bool = False, draft: Draft = "2020-12", base_url: str | None = None
-) -> dict[str, Any]:
+) -> Schema:
     """The schema in one draft. `$id` differs between drafts, so that a validator can load both."""
     schema = record_schema(contract) if record else contract_schema(contract)
     if draft == "draft-07":
@@ -57,7 +60,7 @@ def export(
     medcontract_version: str,
     draft: Draft = "2020-12",
     base_url: str | None = None,
-    others: Iterable[dict[str, Any]] = (),
+    others: Iterable[JsonObject] = (),
 ) -> dict[str, str]:
     """The schemas of contracts and their index: path to content. The same contracts give the same bytes.
 
@@ -75,7 +78,7 @@ def export(
     return {**files, INDEX: text(index)}
 
 
-def _entry(contract: AnyContract, draft: Draft, files: dict[str, str]) -> dict[str, Any]:
+def _entry(contract: AnyContract, draft: Draft, files: dict[str, str]) -> JsonObject:
     path = file_name(contract, draft=draft)
     record_path = file_name(contract, record=True, draft=draft) if contract.list_key else None
     return {
@@ -95,7 +98,7 @@ def _entry(contract: AnyContract, draft: Draft, files: dict[str, str]) -> dict[s
     }
 
 
-def _columns(contract: AnyContract) -> list[dict[str, Any]] | None:
+def _columns(contract: AnyContract) -> list[JsonObject] | None:
     """Maps table columns to values of a record; None for contracts without a table form."""
     if not contract.flat:
         return None
@@ -135,7 +138,7 @@ class Export(NamedTuple):
 
     draft: Draft
     base_url: str | None
-    entries: dict[str, dict[str, Any]]
+    entries: dict[str, JsonObject]
     """The entries of its index, by id."""
 
 
@@ -149,26 +152,20 @@ def found_export(there: Folder, base_url: str | None = None) -> Export:
     if index is None:
         drafts = [draft for draft in DRAFTS if any(_is_in(draft, name) for name in there)]
         draft = (drafts or DRAFTS)[0]
-        known = [contract for contract in _known() if file_name(contract, draft=draft) in there] or _known()
-        entries: dict[str, dict[str, Any]] = {contract.id: {} for contract in known}
+        known = registry.contracts()
+        here = [contract for contract in known if file_name(contract, draft=draft) in there]
+        entries: dict[str, JsonObject] = {contract.id: {} for contract in here or known}
     else:
         draft = index["draft"]
         entries = {entry["id"]: entry for entry in index["schemas"]}
     return Export(draft, base or _base_of({name: text for name, text in there.items() if _is_in(draft, name)}), entries)
 
 
-def _read_index(content: str | None) -> dict[str, Any] | None:
-    from pydantic import ValidationError
-
-    from medcontract.contracts import registry
-
+def _read_index(content: str | None) -> JsonObject | None:
     try:
-        index: dict[str, Any] = (
-            registry.contract("medcontract/index").model.model_validate_json(content or "").model_dump()
-        )
+        return registry.contract("medcontract/index").model.model_validate_json(content or "").model_dump()
     except ValidationError:
         return None
-    return index
 
 
 _SCHEMA = re.compile(r"(?:.*/)?v[0-9]+(?:\.record)?(?P<draft>\.draft-07)?\.json")
@@ -195,31 +192,25 @@ def _base_in(file: tuple[str, str | None]) -> str | None:
         return None
 
 
-class Fault(NamedTuple):
-    """What is wrong with a file in a folder of schemas."""
-
-    name: str
-    reason: str
-    stray: bool = False
-    """Whether the file is not in the index: it must be removed, because an export does not overwrite it."""
-
-
-def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[Fault]:
+def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[SchemaFault]:
     """What is wrong with a folder of schemas.
 
     Every file in the index must exist. The folder may also contain files of the other draft, which is not in the
     index; those that exist must be up to date.
     """
     draft, base_url, entries = export_there
-    known = {contract.id: contract for contract in _known()}
+    known = {contract.id: contract for contract in registry.contracts()}
     strange = {contract_id: entry for contract_id, entry in entries.items() if contract_id not in known}
     listed_here = [known[contract_id] for contract_id in entries if contract_id in known]
     wanted = export(listed_here, medcontract_version, draft, base_url, others=strange.values())
     wanted |= _of_other_draft(there, known.values(), export_there)
-    found = [fault for name, content in wanted.items() for fault in _wrong_file(name, content, there)]
-    found += [Fault(entry["path"], f"belongs to the unknown contract {name}") for name, entry in strange.items()]
+    wrong = [(name, reason) for name, content in wanted.items() for reason in _reasons(name, content, there)]
+    wrong += [(entry["path"], f"belongs to the unknown contract {name}") for name, entry in strange.items()]
+    found = [SchemaFault(file=name, reason=reason) for name, reason in wrong]
     listed = {*wanted, *(entry[key] for entry in strange.values() for key in ("path", "record_path"))}
-    return found + [Fault(name, "not in the index", stray=True) for name in sorted(there.keys() - listed)]
+    return found + [
+        SchemaFault(file=name, reason="not in the index", stray=True) for name in sorted(there.keys() - listed)
+    ]
 
 
 def _of_other_draft(there: Folder, known: Iterable[AnyContract], export_there: Export) -> dict[str, str]:
@@ -229,30 +220,91 @@ def _of_other_draft(there: Folder, known: Iterable[AnyContract], export_there: E
     return {name: text for name, text in published(both, other, export_there.base_url).items() if name in there}
 
 
-def _known() -> tuple[AnyContract, ...]:
-    from medcontract.contracts.registry import contracts
-
-    return contracts()
-
-
-def _wrong_file(name: str, content: str, there: Folder) -> Iterable[Fault]:
-    if name not in there:
-        yield Fault(name, "missing")
-        return
-    found = there[name]
+def _reasons(name: str, content: str, there: Folder) -> Iterator[str]:
+    """What is wrong with a file that should have this content."""
+    found = there.get(name)
     if found is None:
-        yield Fault(name, "cannot be read")
+        yield "cannot be read" if name in there else "missing"
         return
     if found != content:
-        yield Fault(name, "stale (differs from the current models)")
-    reason = unsound(found) if name != INDEX else None
-    if reason:
-        yield Fault(name, reason)
-
-
-def unsound(content: str) -> str | None:
-    """Why a text is not a valid JSON Schema of the draft that it declares, or None."""
+        yield "stale (differs from the current models)"
+    if name == INDEX:
+        return
     try:
-        return fault(json.loads(content))
+        reason = fault(json.loads(found))
     except (ValueError, RecursionError):
-        return "not JSON"
+        reason = "not JSON"
+    if reason:
+        yield reason
+
+
+# --- draft-07, for tools without support for later drafts
+
+_DROPPED = frozenset({"deprecated", "contentSchema"})
+"""Annotations that draft-07 does not have; they do not affect validation."""
+_BEYOND = frozenset({
+    "unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains", "$anchor", "$dynamicAnchor",
+    "$dynamicRef", "$vocabulary",
+})  # fmt: skip
+
+
+def to_draft07(schema: Schema) -> Schema:
+    """The schema in draft-07, with the same `$id`. Raises `CallError` for keywords that have no equivalent."""
+    return {**_converted(schema), "$schema": "http://json-schema.org/draft-07/schema#"}
+
+
+def _converted(schema: object) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    beyond = _BEYOND & schema.keys()
+    if beyond:
+        raise CallError(f"draft-07 has no equivalent of '{min(beyond)}'", words("use ", option("--draft", "2020-12")))
+    node = {word: _converted_value(word, value) for word, value in schema.items() if word not in _DROPPED}
+    for rewrite in _REWRITES:
+        node = rewrite(node)
+    return node
+
+
+def _converted_value(word: str, value: Any) -> object:
+    """Data under `const`, `enum`, `default` or `x-medcontract-…` is left unchanged."""
+    if word in NAMED:
+        return {name: _converted(inner) for name, inner in value.items()}
+    if word in NESTED:
+        return [_converted(inner) for inner in value] if isinstance(value, list) else _converted(value)
+    return value
+
+
+def _definitions(node: Schema) -> Schema:
+    node = {"definitions" if word == "$defs" else word: value for word, value in node.items()}
+    if "$ref" in node:
+        node["$ref"] = node["$ref"].replace("#/$defs/", "#/definitions/", 1)
+    return node
+
+
+def _lone_reference(node: Schema) -> Schema:
+    """Draft-07 ignores siblings of `$ref`, so `$ref` moves into `allOf`."""
+    if "$ref" not in node or len(node) == 1:
+        return node
+    siblings = {word: value for word, value in node.items() if word != "$ref"}
+    return {**siblings, "allOf": [{"$ref": node["$ref"]}, *node.get("allOf", [])]}
+
+
+def _tuples(node: Schema) -> Schema:
+    if "prefixItems" not in node:
+        return node
+    words = {"prefixItems": "items", "items": "additionalItems"}
+    return {words.get(word, word): value for word, value in node.items()}
+
+
+def _dependencies(node: Schema) -> Schema:
+    """Merge two keywords that are one in draft-07. A name under both needs its keys as a schema."""
+    schemas, keys = node.pop("dependentSchemas", {}), node.pop("dependentRequired", {})
+    if schemas or keys:
+        both = {name: {"required": keys[name], "allOf": [schemas[name]]} for name in schemas.keys() & keys.keys()}
+        node["dependencies"] = {**schemas, **keys, **both}
+    return node
+
+
+_REWRITES: tuple[Callable[[Schema], Schema], ...] = (
+    _definitions, _lone_reference, _tuples, _dependencies,
+)  # fmt: skip

@@ -26,12 +26,13 @@ from medcontract.results.reference import ContractList, Explanation, Protocol, P
 from medcontract.results.schemas import SchemaDiff, SchemaIndex
 from medcontract.results.score import Score
 from medcontract.results.validation import Validation
+from medcontract.types import JsonObject
 
 RESULT_OF = "x-result-of"
 """In the schema of a field: its value satisfies the result contract of the track in this other field."""
 
 
-def _keeps_result_contract(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+def _keeps_result_contract(value: JsonObject, info: ValidationInfo) -> JsonObject:
     contract = registry.results().get(info.data.get("track", ""))
     if contract is not None and not info.data.get("participant"):
         try:
@@ -44,7 +45,7 @@ def _keeps_result_contract(value: dict[str, Any], info: ValidationInfo) -> dict[
 
 _TYPES: dict[str, Any] = {
     "TrackResult": Annotated[
-        dict[str, Any], AfterValidator(_keeps_result_contract), Field(json_schema_extra={RESULT_OF: "track"})
+        JsonObject, AfterValidator(_keeps_result_contract), Field(json_schema_extra={RESULT_OF: "track"})
     ],
     "Code": Annotated[
         str,

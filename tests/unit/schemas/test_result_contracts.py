@@ -14,6 +14,7 @@ from tests.properties import test_ajv
 
 import medcontract
 from medcontract.contracts import registry
+from medcontract.results.schemas import Draft
 from medcontract.schemas import publishing
 from medcontract.scoring import tracks
 
@@ -64,7 +65,7 @@ def test_each_track_has_one() -> None:
 
 
 @pytest.mark.parametrize("draft", publishing.DRAFTS)
-def test_schema(draft: publishing.Draft) -> None:
+def test_schema(draft: Draft) -> None:
     """A score with the result of its own track is valid, one with that of another track is not."""
     validator = {"2020-12": Draft202012Validator, "draft-07": Draft7Validator}[draft]
     score = validator(publishing.schema_of(registry.contract("medcontract/score"), draft=draft))

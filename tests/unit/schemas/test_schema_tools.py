@@ -34,9 +34,11 @@ from medcontract.contracts.contract import Contract
 from medcontract.contracts.rules import Covers, Excludes, Reference
 from medcontract.contracts.string_patterns import BLANK, NON_BLANK, RELATIVE_PATH
 from medcontract.errors import CallError
+from medcontract.results.schemas import Draft, SchemaChange
 from medcontract.schemas import publishing
-from medcontract.schemas.diff import FileChange, compare, compare_files, parse, refusal
-from medcontract.schemas.draft07 import to_draft07
+from medcontract.schemas.diff import compare, compare_files
+from medcontract.schemas.diff_nodes import parse, refusal
+from medcontract.schemas.publishing import to_draft07
 from medcontract.scoring import tracks
 
 CONTRACTS = registry.contracts()
@@ -211,7 +213,7 @@ def test_check_of_draft07_alone(run: Run) -> None:
 
 
 @pytest.mark.parametrize("draft", publishing.DRAFTS)
-def test_index(run: Run, draft: publishing.Draft) -> None:
+def test_index(run: Run, draft: Draft) -> None:
     """The index keeps its contract, is recognized, lists every contract by id, and has the hashes of the files."""
     assert run("export", "out", "--draft", draft).code == 0
     content = Path("out/index.json").read_bytes()
@@ -1096,7 +1098,7 @@ def test_todays_models_do_not_break_the_published_schemas() -> None:
     )
 
 
-def _widens_codes(change: FileChange, new: dict[str, Any]) -> bool:
+def _widens_codes(change: SchemaChange, new: dict[str, Any]) -> bool:
     """Codes of problems may have the prefix of a plugin. The codes of v1 are still valid."""
     place, _, keyword = change.pointer.rpartition("/")
     if not place.endswith("/properties/code") or keyword not in ("pattern", "maxLength", "not"):
@@ -1105,18 +1107,18 @@ def _widens_codes(change: FileChange, new: dict[str, Any]) -> bool:
     return (schema["pattern"], schema["maxLength"]) == ("^[A-Z]{2,12}[0-5][0-9][0-9]$", 15)
 
 
-def _widens_paths(change: FileChange, new: dict[str, Any]) -> bool:
+def _widens_paths(change: SchemaChange, new: dict[str, Any]) -> bool:
     """A relative path may start with one './'. The paths of v1 are still valid."""
     return change.pointer.endswith("/pattern") and _node(new[change.path], change.pointer) == RELATIVE_PATH
 
 
-def _widens_predicted_items(change: FileChange, new: dict[str, Any]) -> bool:
+def _widens_predicted_items(change: SchemaChange, new: dict[str, Any]) -> bool:
     """The fields of an item that a model read may be absent or null. The predictions of v1 are still valid."""
     files = ("extraction/prescription-predictions/", "extraction/lab-predictions/")
     return change.path.startswith(files) and change.breaks == "readers" and "Predicted" in change.pointer
 
 
-def _warns_of_admissions(change: FileChange, new: dict[str, Any]) -> bool:
+def _warns_of_admissions(change: SchemaChange, new: dict[str, Any]) -> bool:
     """A second 'at_admission' is a warning. The truths of v1 are still valid."""
     truth = change.path == "triage/ground-truth/v1.json"
     return truth and change.breaks == "readers" and "flag of at_admission" in change.message

@@ -26,6 +26,7 @@ import medcontract
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Contract
 from medcontract.contracts.registry import subschemas
+from medcontract.results.schemas import Draft
 from medcontract.schemas import publishing
 from medcontract.schemas.json_schema import bare, type_names
 
@@ -36,7 +37,7 @@ TOOLS = ("json-schema-to-typescript", "quicktype-core", "typescript")
 CASES = [
     (contract, record) for contract in registry.contracts() for record in (False, True)[: 1 + bool(contract.list_key)]
 ]
-DRAFTS: tuple[publishing.Draft, ...] = publishing.DRAFTS
+DRAFTS: tuple[Draft, ...] = publishing.DRAFTS
 
 each_schema = pytest.mark.parametrize(
     ("contract", "record"), CASES, ids=[f"{c.id}{':record' * record}" for c, record in CASES]
@@ -51,7 +52,7 @@ needs_datamodel = pytest.mark.skipif(
 
 
 @cache
-def schemas(draft: publishing.Draft = "2020-12") -> dict[str, Schema]:
+def schemas(draft: Draft = "2020-12") -> dict[str, Schema]:
     """All schemas, by the path of their file in `schemas/`."""
     return {publishing.file_name(c, record): publishing.schema_of(c, record, draft) for c, record in CASES}
 
@@ -88,7 +89,7 @@ def test_the_list_of_names() -> None:
 
 @each_schema
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_titles_are_names(contract: Contract[Any], record: bool, draft: publishing.Draft) -> None:
+def test_titles_are_names(contract: Contract[Any], record: bool, draft: Draft) -> None:
     """A title is the name of a type, with the track before it, and the key of a definition is its title."""
     schema = publishing.schema_of(contract, record, draft)
     track = contract.id.partition("/")[0].capitalize()
@@ -141,7 +142,7 @@ def test_everything_is_described(contract: Contract[Any], record: bool) -> None:
 
 @each_schema
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_examples(contract: Contract[Any], record: bool, draft: publishing.Draft) -> None:
+def test_examples(contract: Contract[Any], record: bool, draft: Draft) -> None:
     """Every schema has an example, which it accepts itself, and so does the model."""
     schema = publishing.schema_of(contract, record, draft)
     adapter = contract.record_adapter() if record else TypeAdapter(contract.model)
@@ -161,7 +162,7 @@ def test_examples_break_no_rule(contract_id: str) -> None:
 
 @each_schema
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_defaults_are_valid(contract: Contract[Any], record: bool, draft: publishing.Draft) -> None:
+def test_defaults_are_valid(contract: Contract[Any], record: bool, draft: Draft) -> None:
     """No default is refused by the schema that it stands in."""
     schema = publishing.schema_of(contract, record, draft)
     around: Schema = {word: schema[word] for word in ("$schema", "$defs", "definitions") if word in schema}
@@ -225,7 +226,7 @@ def test_quicktype_keeps_names(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_node
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_typescript(draft: publishing.Draft, tmp_path: Path) -> None:
+def test_typescript(draft: Draft, tmp_path: Path) -> None:
     """json-schema-to-typescript keeps every name, `tsc --strict` accepts what it writes, and the examples fit it."""
     sources = generated(tmp_path, schemas(draft), "typescript")["typescript"]
     copies: set[str] = set()

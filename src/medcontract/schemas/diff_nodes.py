@@ -1,4 +1,4 @@
-"""A schema prepared for comparison: references are resolved, and each keyword has its pointer."""
+"""Reads schemas for a comparison: only those that `schema export` may write, with references resolved."""
 
 from __future__ import annotations
 
@@ -6,56 +6,49 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import NoReturn
 
+from medcontract.contracts.registry import subschemas
+from medcontract.errors import CallError
 from medcontract.problems import pointer
+from medcontract.schemas.json_schema import fault
+from medcontract.types import JsonObject, Schema
 
 TYPES = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
 """`number` covers integers and fractions."""
 _ANNOTATIONS = frozenset({"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated"})
 DEFINITIONS = frozenset({"$defs", "definitions"})
 _REFERENCE = re.compile(r"#(?:/(\$defs|definitions)/([A-Za-z0-9_.-]+))?")
-Breaks = Literal["none", "readers", "writers", "both"]
+JUDGED = frozenset({
+    "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
+    "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "not", "required", "properties",
+    "additionalProperties", "items",
+})  # fmt: skip
+"""Also `anyOf` and `oneOf` without siblings, and `then` and `else` if `if` did not change."""
+_DIALECTS = ("draft/2020-12/schema", "draft-07/schema")
+_KEYWORDS = JUDGED | DEFINITIONS | {"$ref", "anyOf", "oneOf", "allOf", "if", "then", "else"}
+"""The keywords that `schema export` writes."""
 
 
-class Change(NamedTuple):
-    """What changed, where, and in which direction."""
-
-    pointer: str
-    """A pointer into the new schema; for what was removed, into the old one."""
-    message: str
-    tighter: bool = False
-    """Whether values that were accepted may be rejected now."""
-    looser: bool = False
-    """Whether values that were rejected may be accepted now."""
-
-    @property
-    def breaks(self) -> Breaks:
-        if self.tighter:
-            return "both" if self.looser else "writers"
-        return "readers" if self.looser else "none"
-
-
-def unjudged(pointer: str, what: str) -> Change:
-    return Change(pointer, f"{what}: cannot be judged", tighter=True, looser=True)
-
-
-def listed(values: Iterable[Any], most: int = 8) -> str:
+def listed(values: Iterable[object], most: int = 8) -> str:
     """Return JSON values for a message: not too many, and not too long."""
     texts = [v if isinstance(v, str) and v == v.strip() != "" else json.dumps(v, ensure_ascii=False) for v in values]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(text if len(text) <= 60 else text[:59] + "…" for text in texts[:most]) + more
 
 
+AnySchema = Schema | bool
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """A schema or subschema."""
 
-    root: Any
+    root: AnySchema
     """The schema around it."""
     at: str
     """The pointer of its assertions: the target if it is a reference."""
-    words: Mapping[str, Any]
+    words: JsonObject
     places: Mapping[str, str] = field(default_factory=dict)
     """The pointers of annotations at another place: next to a reference."""
 
@@ -105,12 +98,12 @@ def is_annotation(word: str) -> bool:
     return word in _ANNOTATIONS or word.startswith("x-")
 
 
-def key(value: Any) -> str:
+def key(value: object) -> str:
     """A text that is equal for values that are equal in JSON: 1 equals 1.0, but not true."""
     return json.dumps(_plain(value), sort_keys=True)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
@@ -118,7 +111,7 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def read(root: Any, schema: Any, at: str = "", seen: frozenset[str] = frozenset()) -> Node:
+def read(root: AnySchema, schema: AnySchema, at: str = "", seen: frozenset[str] = frozenset()) -> Node:
     """Return the schema at a pointer. `seen`: the references that led here, to avoid cycles."""
     if isinstance(schema, bool):
         schema = {} if schema else {"not": {}}
@@ -132,7 +125,7 @@ def read(root: Any, schema: Any, at: str = "", seen: frozenset[str] = frozenset(
     return Node(root, found.at, {**found.words, **siblings}, places)
 
 
-def _only_target(node: Node) -> tuple[str, Any] | None:
+def _only_target(node: Node) -> tuple[str, AnySchema] | None:
     """Return the pointer and schema that a node without other assertions refers to."""
     if node.assertions == {"$ref"}:
         return find_reference(node.root, node.words["$ref"])
@@ -141,10 +134,63 @@ def _only_target(node: Node) -> tuple[str, Any] | None:
     return None
 
 
-def find_reference(root: Any, reference: str) -> tuple[str, Any] | None:
+def find_reference(root: AnySchema, reference: str) -> tuple[str, AnySchema] | None:
     """Return the pointer of a reference and its target; None if it is not a definition of this schema."""
     match = _REFERENCE.fullmatch(reference)
     if match is None or not isinstance(root, dict):
         return None
     target = root if match[1] is None else root.get(match[1], {}).get(match[2])
     return None if target is None else (reference[1:], target)
+
+
+# --- reading a schema
+
+
+def parse(content: bytes, name: str) -> AnySchema:
+    """Return the schema in a file. Raises `CallError` if it does not contain one."""
+    try:
+        schema: AnySchema = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise CallError(f"{name}: not JSON") from None
+    try:
+        reason = refusal(schema)
+    except RecursionError:
+        reason = "nested too deeply to be compared"
+    if reason:
+        raise CallError(f"{name}: {reason}")
+    return schema
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def refusal(schema: AnySchema) -> str | None:
+    """Return why a value is not a schema of the kind that `schema export` writes, or None."""
+    dialect = schema.get("$schema") if isinstance(schema, dict) else None
+    if isinstance(dialect, str) and not dialect.rstrip("#").endswith(_DIALECTS):
+        return "'$schema' is not a supported draft of JSON Schema"
+    reason = fault(schema)
+    if reason:
+        return reason
+    if isinstance(schema, dict) and schema and not any(word in _KEYWORDS or word[:2] == "x-" for word in schema):
+        return "not a JSON Schema: it has none of the keywords that 'schema export' writes"
+    return next(filter(None, (_unsupported(schema, node) for node in subschemas(schema))), None)
+
+
+def _unsupported(root: AnySchema, node: Schema) -> str | None:
+    """Return what a node contains that published schemas do not, so that changes there could not be judged."""
+    assertions = {word for word in node if not is_annotation(word) and word not in DEFINITIONS}
+    if assertions - _KEYWORDS:
+        return f"it uses {listed(sorted(assertions - _KEYWORDS))}, which 'schema export' does not write"
+    if node is not root and "$id" in node:
+        return "it contains a schema with its own '$id', which cannot be compared"
+    if "$ref" in node and find_reference(root, node["$ref"]) is None:
+        return f"the reference '{listed([node['$ref']])}' is not to a definition of this schema"
+    if ("$ref" in node or "allOf" in node) and len(assertions) > 1:
+        return "it uses '$ref' or 'allOf' next to other keywords, which 'schema export' does not write"
+    if len(node.get("allOf", (1,))) > 1:
+        return "it uses 'allOf' with several schemas, which 'schema export' does not write"
+    if isinstance(node.get("items"), list):
+        return "it uses 'items' with a list, which 'schema export' does not write"
+    return None

@@ -8,34 +8,74 @@ as harmless, but a harmless one may be reported as breaking.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations, zip_longest
 from math import inf
-from typing import Any
+from typing import Literal, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANK, NON_BLANK
-from medcontract.schemas.diff.nodes import Change, Node, is_annotation, key, listed, read, unjudged
-from medcontract.schemas.diff.rules import compare_rules
+from medcontract.errors import CallError
+from medcontract.results.schemas import SchemaChange
+from medcontract.schemas.diff_nodes import JUDGED, AnySchema, Node, is_annotation, key, listed, read
+from medcontract.schemas.json_schema import RULES_KEYWORD
+from medcontract.types import JsonObject
 
-JUDGED = frozenset({
-    "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
-    "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "not", "required", "properties",
-    "additionalProperties", "items",
-})  # fmt: skip
-"""Also `anyOf` and `oneOf` without siblings, and `then` and `else` if `if` did not change."""
 _MOST = 50
 """The maximum number of alternatives that are compared pairwise."""
+Breaks = Literal["none", "readers", "writers", "both"]
 Alternatives = dict[str, list[Node]]
 """The alternatives for values of each type."""
 _ARTICLES = {"array": "a list", "integer": "an integer", "null": "null", "object": "an object", "boolean": "a boolean"}
 
 
-def compare(old: Any, new: Any) -> list[Change]:
+class Change(NamedTuple):
+    """What changed, where, and in which direction."""
+
+    pointer: str
+    """A pointer into the new schema; for what was removed, into the old one."""
+    message: str
+    tighter: bool = False
+    """Whether values that were accepted may be rejected now."""
+    looser: bool = False
+    """Whether values that were rejected may be accepted now."""
+
+    @property
+    def breaks(self) -> Breaks:
+        if self.tighter:
+            return "both" if self.looser else "writers"
+        return "readers" if self.looser else "none"
+
+
+def unjudged(pointer: str, what: str) -> Change:
+    return Change(pointer, f"{what}: cannot be judged", tighter=True, looser=True)
+
+
+def compare_files(old: Mapping[str, AnySchema], new: Mapping[str, AnySchema]) -> list[SchemaChange]:
+    """Return what changed from one set of schemas to another, by name. Raises `CallError` for those nested too deeply.
+
+    A new schema breaks no one, because no files exist for it yet. Removing a schema breaks its writers.
+    """
+    found: list[SchemaChange] = []
+    for path in sorted(old.keys() | new.keys()):
+        if path not in old:
+            changes = [Change("", "schema added")]
+        elif path not in new:
+            changes = [Change("", "schema removed", tighter=True)]
+        else:
+            try:
+                changes = compare(old[path], new[path])
+            except RecursionError:
+                raise CallError(f"{path}: nested too deeply to be compared") from None
+        found += [SchemaChange(path=path, pointer=c.pointer, message=c.message, breaks=c.breaks) for c in changes]
+    return found
+
+
+def compare(old: AnySchema, new: AnySchema) -> list[Change]:
     """The changes from one JSON Schema to another, in the order of the schema."""
     changes = _Walk().nodes(read(old, old), read(new, new), "the top level")
-    return list(dict.fromkeys([*changes, *compare_rules(old, new)]))
+    return list(dict.fromkeys([*changes, *_compare_rules(old, new)]))
 
 
 class _Walk:
@@ -182,7 +222,7 @@ def _values(old: Node, new: Node, label: str) -> Iterator[Change]:
             yield Change(place, f"{label} now also accepts {added}", looser=True)
 
 
-def _listed_values(node: Node) -> dict[str, Any] | None:
+def _listed_values(node: Node) -> JsonObject | None:
     """The values that it lists, by their comparison key; None if it does not list values."""
     found = {key(value): value for value in node.words["enum"]} if "enum" in node.words else None
     if "const" not in node.words:
@@ -278,5 +318,80 @@ def _same(word: str, old: Node, new: Node) -> bool:
     return before == now and ("$ref" not in before or _decisive(old.root) == _decisive(new.root))
 
 
-def _decisive(root: dict[str, Any]) -> str:
-    return key({word: value for word, value in root.items() if not is_annotation(word)})
+def _decisive(root: AnySchema) -> str:
+    return key(root if isinstance(root, bool) else {word: v for word, v in root.items() if not is_annotation(word)})
+
+
+# --- rules
+
+_PROSE = ("code", "message", "hint")
+_BOUNDS = {"sum": {"minimum": (1, -inf), "maximum": (-1, inf)}, "limit": {"minimum": (-1, -inf), "below": (1, inf)}}
+"""For each bound of a kind: 1 if a larger one is stricter, -1 if it is less strict; and the default."""
+
+Placed = tuple[str, JsonObject]
+"""A rule and its pointer."""
+
+
+def _compare_rules(old: AnySchema, new: AnySchema) -> Iterator[Change]:
+    """The changes between the rules of two schemas."""
+    stated = [schema.get(RULES_KEYWORD, []) if isinstance(schema, dict) else [] for schema in (old, new)]
+    if not all(isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules) for rules in stated):
+        if key(stated[0]) != key(stated[1]):
+            yield unjudged(f"/{RULES_KEYWORD}", "the rules are not a list of objects")
+        return
+    before, now = (_by_subject(rules) for rules in stated)
+    for subject in dict.fromkeys([*now, *before]):
+        yield from _same_subject(before.get(subject, []), now.get(subject, []))
+
+
+def _by_subject(rules: list[JsonObject]) -> dict[str, list[Placed]]:
+    """The rules by subject: everything except texts, severity and bounds."""
+    found: dict[str, list[Placed]] = {}
+    for index, rule in enumerate(rules):
+        subject = key({name: v for name, v in rule.items() if name not in {*_PROSE, "severity", *_bounds(rule)}})
+        found.setdefault(subject, []).append((f"/{RULES_KEYWORD}/{index}", rule))
+    return found
+
+
+def _bounds(rule: JsonObject) -> dict[str, tuple[int, float]]:
+    known = _BOUNDS.get(str(rule.get("kind")), {})
+    return {name: bound for name, bound in known.items() if type(rule.get(name, 0)) in (int, float)}
+
+
+def _same_subject(before: list[Placed], now: list[Placed]) -> Iterator[Change]:
+    """Rules that differ only in severity or bounds, such as two limits of one field: equal ones are paired first."""
+    same = {key(rule) for _, rule in before} & {key(rule) for _, rule in now}
+    old, new = (sorted(rules, key=lambda r: (key(r[1]) not in same, key(r[1]))) for rules in (before, now))
+    for (_, rule), (place, changed) in zip(old, new, strict=False):
+        yield from _changed(rule, changed, place)
+    for place, rule in old[len(new) :]:
+        yield Change(place, f"rule removed: {_described(rule)}", looser=_is_error(rule))
+    for place, rule in new[len(old) :]:
+        yield Change(place, f"rule added: {_described(rule)}", tighter=_is_error(rule))
+
+
+def _is_error(rule: JsonObject) -> bool:
+    return bool(rule.get("severity", "error") != "warning")
+
+
+def _changed(old: JsonObject, new: JsonObject, place: str) -> Iterator[Change]:
+    was, now = _is_error(old), _is_error(new)
+    if was != now:
+        message = f"now {'an error' if now else 'only a warning'}: {_described(new)}"
+        yield Change(f"{place}/severity", message, tighter=now, looser=was)
+    for name, (more, absent) in _bounds(new).items():
+        before, after = old.get(name, absent), new.get(name, absent)
+        tighter = (after > before) == (more > 0)
+        if before != after:
+            message = f"'{name}' of a rule changed from {before} to {after}: {_described(new)}"
+            error = was or now
+            yield Change(f"{place}/{name}", message, tighter=error and tighter, looser=error and not tighter)
+    for name in _PROSE:
+        if old.get(name) != new.get(name):
+            yield Change(f"{place}/{name}", f"'{name}' of a rule changed: {_described(new)}")
+
+
+def _described(rule: JsonObject) -> str:
+    names = [rule[word] for word in ("field", "fields", "key", "requires") if word in rule]
+    about = listed(name for word in names for name in (word if isinstance(word, list) else [word]))
+    return f"{rule.get('kind', 'a rule')}{' of ' + about if about else ''} ({rule.get('message', 'no message')})"
