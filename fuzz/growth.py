@@ -1,4 +1,7 @@
-"""Check that processing time grows linearly: slow texts, metrics, and how growth is measured."""
+"""Check that processing time grows linearly: slow texts, metrics, and how growth is measured.
+
+`python -m fuzz.growth` measures every normalizer on every text, and every metric, which takes minutes.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import inspect
 import io
 import json
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -174,8 +178,8 @@ def _seconds(work: Callable[[], object]) -> float:
         gc.enable()
 
 
-def text_growth(normalizer: Callable[[str], object], make: Callable[[int], str], size: int) -> float:
-    return growth(lambda size: partial(normalizer, make(size)), size)
+def _normalizing(normalizer: Callable[[str], object], make: Callable[[int], str], size: int) -> Callable[[], object]:
+    return partial(normalizer, make(size))
 
 
 # --- metrics -----------------------------------------------------------------------------------
@@ -327,3 +331,20 @@ def _scoring(make: Callable[[int], str], count: int, match: str) -> Callable[[],
             truth.write(json.dumps({"doc_id": document, "doc_type": "prescription", "medications": wanted}) + "\n")
             read.write(json.dumps({"doc_id": document, "parse_success": True, "medicamentos": found}) + "\n")
     return lambda: medcontract.score(labels, predictions, parameters={"match": match})
+
+
+def main() -> int:
+    """Print what takes more than `MOST_GROWTH` times as long if it is doubled, at two sizes: one alone may be noise."""
+    works: dict[str, Callable[[int], Callable[[], object]]] = {
+        f"{name}: {made_of}": partial(_normalizing, normalizer, make)
+        for name, normalizer in NORMALIZERS.items()
+        for made_of, make in TEXTS.items()
+    }
+    works |= METRICS
+    slow = [name for name, work in works.items() if all(growth(work, size) > MOST_GROWTH for size in (8_000, 16_000))]
+    print("\n".join(slow) or f"The time of all {len(works)} grows linearly.")
+    return int(bool(slow))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

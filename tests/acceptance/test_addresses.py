@@ -166,6 +166,7 @@ def test_challenge(memory: Any, call: Call) -> None:
     assert call("challenge", "check", f"memory://{file}").code == 0
 
 
+@pytest.mark.slow
 def test_leaderboard(store: Any, tmp_path: Path, call: Call) -> None:
     """Submissions in an object store: by pattern, as folders, archives and files, with measurements, in workers."""
     truth = truth_file(tmp_path, "lesions")
@@ -274,6 +275,7 @@ def test_reopened_in_another_process(memory: Any) -> None:
     assert (again.read(0, 10), again.location) == (LINES[:10], None)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
 def test_memory_use(web: WebServer, tmp_path: Path) -> None:
     """Validating 100 MB from a web server takes a few blocks of memory, not the size of the file."""

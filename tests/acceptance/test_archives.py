@@ -289,6 +289,7 @@ def test_very_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
         gc.enable()
 
 
+@pytest.mark.slow
 def test_headers_of_a_tar_are_not_files(call: Call, tmp_path: Path) -> None:
     """Python adds one to each file, for the exact time: 6,000 files are not more than 10,000. Many more are refused."""
     with tarfile.open(tmp_path / "x.tar", "w", format=tarfile.PAX_FORMAT) as archive:

@@ -134,6 +134,7 @@ WHEN_SCORING = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", WHEN_SCORING)
 def test_a_scorer_that_fails(case: str, folder: Path, call: Call) -> None:
     """By `score`, `preflight` and `leaderboard`, if all submissions fail."""
@@ -175,6 +176,7 @@ def test_other_functions_that_fail(case: str, folder: Path, call: Call) -> None:
     _assert_clear(call(*command.split(), folder / "ecg_data", *plugin), message)
 
 
+@pytest.mark.slow
 def test_one_of_several_submissions(folder: Path, call: Call) -> None:
     """Only the submission that makes a scorer fail is refused."""
     plugin = _break(folder, TALLIED, f"        1 / (len(set(found)) - 1)\n{TALLIED}")
@@ -196,6 +198,7 @@ def test_one_of_several_submissions(folder: Path, call: Call) -> None:
         assert reason.endswith(": ZeroDivisionError")
 
 
+@pytest.mark.slow
 def test_in_workers(folder: Path, tmp_path: Path) -> None:
     """An exception in a worker process is reported as in one process."""
     plugin = _break(

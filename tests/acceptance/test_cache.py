@@ -169,6 +169,7 @@ def test_what_else_a_score_depends_on(
         assert scored() == 3
 
 
+@pytest.mark.slow
 def test_plugins(tmp_path: Path) -> None:
     """A plugin is hashed, with the modules beside it."""
     (tmp_path / "d").mkdir()
@@ -554,6 +555,7 @@ def large_contest(folder: Path) -> None:
     make_contest(folder, "lesions", 12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("limit", [1000, 10_000, 30_000])
 def test_full_disk(limit: int, tmp_path: Path) -> None:
     """A file that cannot grow is a notice. What was kept before is still readable."""
@@ -568,6 +570,7 @@ def test_full_disk(limit: int, tmp_path: Path) -> None:
     assert finished(start(tmp_path, "--cache", "c")) == plain
 
 
+@pytest.mark.slow
 def test_two_at_once(tmp_path: Path) -> None:
     large_contest(tmp_path)
     plain = finished(start(tmp_path))

@@ -279,6 +279,7 @@ def test_cells_of_a_csv(tmp_path: Path) -> None:
 _PEOPLE = ["Maria Lopez", "John Smith", "Ana Ruiz"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "values"), [
     ("patient_name", _PEOPLE),
     ("patient_id", ["P-1", "P-2", "P-3"]),
@@ -440,6 +441,7 @@ def tables(draw: st.DrawFn) -> Rows:
     return cases(count, **columns)
 
 
+@pytest.mark.slow
 @property_settings(150)
 @given(rows=tables())
 def test_any_table(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> None:

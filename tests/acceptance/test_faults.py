@@ -183,7 +183,7 @@ def address_of(engine: str, request: pytest.FixtureRequest) -> tuple[str, ...]:
     return (request.getfixturevalue("scheduler"),) if engine == "dask" else ()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize(("name", "engine", "command"), TABLE)
 def test_a_fault(name: str, engine: str, command: str, arena: Arena, request: pytest.FixtureRequest) -> None:
     """Something happens to a command, or to one of its workers, in the middle of a file."""
@@ -236,6 +236,7 @@ def strict_scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "command"), [
     pytest.param(*each, marks=[pytest.mark.slow] * ("dask" in each)) for each in DEADLY
 ])  # fmt: skip
@@ -253,6 +254,7 @@ def test_a_record_that_kills_every_worker(
 FAILED = "the plugin 'faulty_track' failed in "
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("engine", ["one process", "forked", "spawned"])
 def test_an_exception_in_a_plugin(engine: str, arena: Arena) -> None:
     """It ends a score, and is a refusal in a ranking; the message says where, and contains nothing of the data."""
@@ -265,7 +267,7 @@ def test_an_exception_in_a_plugin(engine: str, arena: Arena) -> None:
     assert "MARIA" not in ran.out
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["score", "leaderboard"])
 @pytest.mark.parametrize("fault", ["killed", "killed once", "broken"])
 def test_workers_that_do_not_start(fault: str, command: str, arena: Arena) -> None:
@@ -309,7 +311,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("engine", "command", "accident"), CHANGES)
 def test_a_file_that_changes(
     engine: str, command: str, accident: Callable[[Path], None], arena: Arena, request: pytest.FixtureRequest
@@ -338,7 +340,7 @@ def test_a_file_that_changes(
         refused(f"sent.jsonl: {CHANGED}", "sent.jsonl: the file can no longer be read")(ran, expected)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("engine", ["one process", "forked"])
 @pytest.mark.parametrize("accident", ACCIDENTS)
 def test_a_file_that_changes_before_it_is_read(accident: Callable[[Path], None], engine: str, arena: Arena) -> None:
@@ -353,6 +355,7 @@ def test_a_file_that_changes_before_it_is_read(accident: Callable[[Path], None],
     assert f"b/sent.jsonl: {'the file can no longer be read' if gone else CHANGED}" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["forked", "spawned"])
 def test_a_truth_that_changes_while_a_ranking_is_made(engine: str, arena: Arena) -> None:
     """Workers get what the command has read."""
@@ -368,6 +371,7 @@ def test_a_truth_that_changes_while_a_ranking_is_made(engine: str, arena: Arena)
 # --- disks ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", ["score", "leaderboard"])
 @pytest.mark.parametrize("engine", ["one process", "forked"])
 def test_a_full_disk(engine: str, command: str, arena: Arena) -> None:
@@ -388,6 +392,7 @@ def test_a_full_disk(engine: str, command: str, arena: Arena) -> None:
 # --- other commands ------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are listed as on Linux")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_standard_input(number: signal.Signals, tmp_path: Path) -> None:
@@ -410,6 +415,7 @@ def test_standard_input(number: signal.Signals, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_images_whose_worker_is_killed(tmp_path: Path) -> None:
     """They are checked again, with the same bytes."""
     pillow = pytest.importorskip("PIL.Image", reason="needs the extra images")

@@ -83,6 +83,7 @@ def outputs(call: Call) -> dict[str, str]:
     return {**found, **{path.name: path.read_text() for path in Path("reports").iterdir()}}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "high", "bits"), [("brier", 1, 13), ("mse", 1, 13), ("mse", SCALE, 23)])
 def test_a_figure_does_not_spell_out_labels(
     kind: str, high: int, bits: int, tmp_path: Path, call: Call, capsys: pytest.CaptureFixture[str]

@@ -110,6 +110,7 @@ def _without_places(value: Any) -> Any:
     return value
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("contract", FLAT)
 def test_a_frame_is_like_a_file(contract: str, tmp_path: Path) -> None:
     """`validate`, `score` and `preflight` return the same for a DataFrame as for the same rows in a file."""

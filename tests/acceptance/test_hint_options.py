@@ -170,6 +170,7 @@ def _suggested(words: Sequence[str]) -> None:
     assert len(positional) <= most + len([word for word in rest if word.startswith("-")])
 
 
+@pytest.mark.slow
 def test_every_hint_works(files: None, call: Call) -> None:
     """Each option in the output of a call exists in its command; each suggested command can be parsed."""
     seen: set[tuple[str, str]] = set()
@@ -244,6 +245,7 @@ IN_PYTHON: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", IN_PYTHON)
 def test_errors_in_python_name_arguments(files: None, name: str) -> None:
     """Arguments in an error exist in the function that raised it, functions in the package."""

@@ -506,6 +506,7 @@ def _with_checksums(data: bytes) -> bytes:
     return b"".join(changed_header(each, 0, each[:1]) if each[257:262] == b"ustar" else each for each in blocks)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["x.zip", "x.tar", "x.tar.gz"])
 @pytest.mark.parametrize("seed", range(3))
 def test_random_damage(tmp_path: Path, name: str, seed: int) -> None:

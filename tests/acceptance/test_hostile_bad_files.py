@@ -144,6 +144,7 @@ def test_empty_cells_are_told_from_wrong_ones() -> None:
 _COLLECTIONS = [v for v in vectors() if v.verdict == "invalid"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("part", range(4))
 def test_vectors_as_before(part: int) -> None:
     """With and without what is known from other records, a file gets the same report."""

@@ -100,6 +100,7 @@ def _blanks(size: int) -> bytes:
     return b'{"labels": []' + b" " * size + b"}"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "data", "message"), [
     ("x.json.gz", _blanks(15 << 20), None),
     ("x.json.gz", _blanks(32 << 20), "more than 200 times its size"),

@@ -92,6 +92,7 @@ def test_the_module(folder: Path, command: str, tmp_path_factory: pytest.TempPat
     check(folder, [sys.executable, "-m", "medcontract"], command)
 
 
+@pytest.mark.slow
 def test_a_script_elsewhere(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A script that scores in workers finds its own modules, and its workers take nothing from the folder of data."""
     home = tmp_path_factory.mktemp("script")

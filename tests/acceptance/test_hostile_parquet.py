@@ -218,6 +218,7 @@ _COMMANDS = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("write", [_crash_by_a_word, _crash_by_a_level])
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_a_file_that_crashes_the_parser(command: str, write: Callable[..., None], tmp_path: Path) -> None:
@@ -255,6 +256,7 @@ def test_a_crash_is_not_the_fault_of_the_next_file() -> None:
     assert medcontract.validate(data.getvalue(), "lesions/truth", name="x.parquet").ok
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("count", "code"), [(98, "MC102"), (9_999, "MC020"), (40_000, "MC020")])
 def test_the_columns_of_a_table_are_limited(count: int, code: str, tmp_path: Path) -> None:
     """To 10,000 in each container: explaining each of them takes long."""

@@ -69,6 +69,7 @@ LINKS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("options", [(), ("--jobs", "2"), ("--cache", "cache")])
 @pytest.mark.parametrize("where", LINKS)
 def test_a_submission_that_is_a_link(call: Call, tmp_path: Path, where: str, options: tuple[str, ...]) -> None:
@@ -116,6 +117,7 @@ def never_opened(path: Path) -> Iterator[None]:
     os.close(reader)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes as on Unix")
 @pytest.mark.parametrize("options", [(), ("--jobs", "2"), ("--cache", "cache"), ("--measured", "measured")])
 @pytest.mark.parametrize("name", ["pipe.json", "pipe", "pipe.zip", "link.json", "/dev/null"])

@@ -172,6 +172,7 @@ def test_patterns_that_backtrack_in_other_engines(pattern: str, text: str) -> No
     assert not matches(pattern, text)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("pattern", [r"^(?=(a|aa)+$)", r"^(a|aa)+\1$", r"^(?:\p{L}|aa)+$", "^(?:a|aa)+$"])
 def test_patterns_that_are_stopped(call: Call, tmp_path: Path, pattern: str) -> None:
     """A search that takes longer than a second is given up: the value has a problem, other files are checked."""

@@ -63,6 +63,7 @@ def test_assert_valid_of_what_cannot_be_checked() -> None:
         assert_valid(GOOD, "lesions/nonsense")
 
 
+@pytest.mark.slow
 def test_assert_valid_in_a_test_run(tmp_path: Path) -> None:
     """pytest shows the line of the test, and the problems."""
     test = tmp_path / "test_out.py"

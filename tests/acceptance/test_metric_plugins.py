@@ -199,7 +199,7 @@ BAD: list[Any] = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("text", "words"), BAD)
 def test_bad_metrics(run: Run, tmp_path: Path, files: list[Path], text: str, words: list[str]) -> None:
     """A clear message on standard error, nothing on standard output, no traceback."""
@@ -282,6 +282,7 @@ def install(folder: Path, text: str, entries: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_installed_metric(run: Run, tmp_path: Path, files: list[Path]) -> None:
     """An entry point of the group `medcontract.metrics` is a metric by its name, also in workers."""
     site = install(tmp_path / "site", BREVITY, "brevity = brevity_metric:brevity")

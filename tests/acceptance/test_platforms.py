@@ -258,6 +258,7 @@ def _with_truth(bundle: Path, copy: Path, files: Files) -> Path:
 # --- as a process ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_as_a_process(tmp_path: Path) -> None:
     """The entry points of Codabench and Grand Challenge run as scripts: exit code, and one line on standard error."""
     truth = truth_file(tmp_path / "ref", "reports")

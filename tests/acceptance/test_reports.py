@@ -204,6 +204,7 @@ def test_from_python(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a.txt").read_text() == "True 0\n"
 
 
+@pytest.mark.slow
 def test_memory(tmp_path: Path) -> None:
     """The problems of many submissions are not in memory at once."""
     truth = truth_file(tmp_path, "reports")

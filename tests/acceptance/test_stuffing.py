@@ -163,6 +163,7 @@ def test_examples(call: Call, track: str) -> None:
     assert CODE not in ran.out
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", STUFFING)
 def test_same_warnings_with_any_engine(call: Call, tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They depend neither on processes, nor on a cache, nor on the order of records."""

@@ -170,6 +170,7 @@ def test_tables_and_charts(started: Call) -> None:
     assert re.search(r"What to fix first\n.*\n +flutter +predicted fibrillation +1\n", text)
 
 
+@pytest.mark.slow
 def test_leaderboard(started: Call, tmp_path: Path) -> None:
     """In one process and in two, with reports."""
     boards = []
@@ -318,6 +319,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_installed_package(installed: Path, tmp_path: Path) -> None:
     """Its entry point brings codes, contracts and the track: no command needs --plugin."""
 

@@ -26,7 +26,7 @@ def _flat(record: Row, contract: CompiledContract) -> Row:
     return row
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("contract_id", FLAT)
 def test_pandera_agrees_on_mutated_rows(contract_id: str) -> None:
     """`frame_schema` and `validate_frame` give the same verdict, for mixed and for inferred column types."""

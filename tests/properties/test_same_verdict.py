@@ -182,6 +182,7 @@ def sound_lines(content: bytes, contract: Contract[Any]) -> list[bytes]:
 # --- the same verdict ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_enough_is_compared() -> None:
     """More than 10 000 changed documents and records are compared."""
     count = sum(len(changed_documents(contract)) for contract in CONTRACTS)
@@ -213,6 +214,7 @@ def test_files(contract: Contract[Any]) -> None:
     assert disagreements(verdicts) == []
 
 
+@pytest.mark.sampled(4)
 @each_contract
 def test_changed_documents(contract: Contract[Any]) -> None:
     """All agree on every changed document, some of which are valid and some not."""
@@ -221,6 +223,7 @@ def test_changed_documents(contract: Contract[Any]) -> None:
     assert {v.schema for v in verdicts} == {True, False}
 
 
+@pytest.mark.sampled(4)
 @each_collection
 def test_changed_records(contract: Contract[Any]) -> None:
     """All agree on every changed record, on a line or in a list, some of which are valid and some not."""
@@ -357,6 +360,7 @@ def with_colons(value: Any) -> Any:
     return value
 
 
+@pytest.mark.sampled(6)
 @each_form
 def test_repeated_keys(contract: Contract[Any], record: bool) -> None:
     """A repeated key, however it is written and wherever it stands, is never accepted."""

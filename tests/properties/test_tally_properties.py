@@ -33,7 +33,7 @@ from medcontract.scoring.rational import TooLarge
 from medcontract.scoring.scorer import Answers, Scorer, Tally, weighted
 from medcontract.scoring.scorer_checks import tally_of
 
-pytestmark = pytest.mark.sampled(1)
+pytestmark = pytest.mark.sampled(5)
 
 
 # --- submissions of plugins and challenges ----------------------------------------------------------------------------

@@ -80,6 +80,7 @@ def test_python_and_rust(name: str) -> None:
     assert {True, False} == set(verdict)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 @each_type
 def test_javascript(name: str, tmp_path: Path) -> None:

@@ -152,6 +152,7 @@ def _check_renamed(report: FileReport, contract_id: str, what: object) -> None:
     assert all("did you mean" not in (problem.hint or "") for problem in report.problems if problem.code == "MC101")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("mess", MESSES)
 @pytest.mark.parametrize("contract_id", INPUTS)
 def test_renamed_keys(contract_id: str, mess: str) -> None:
@@ -168,6 +169,7 @@ def test_renamed_keys(contract_id: str, mess: str) -> None:
         _check_renamed(report, contract_id, (mess, name))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("mess", ["title", "translated", "upper", "spaces"])
 @pytest.mark.parametrize("contract_id", TABLES)
 def test_renamed_columns_of_binary_tables(contract_id: str, mess: str, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "SMALLEST", 1000)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("seed", range(120))
 @pytest.mark.parametrize("track", MAKERS)
 def test_same_result(track: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -270,6 +270,7 @@ def test_each_worker_requests_its_part(web: WebServer, in_chunks: InChunks, monk
         assert sum(len(data) / 7 < size < len(data) / 5 for size in sizes) == 6
 
 
+@pytest.mark.slow
 def test_object_store_in_chunks(store: Any, tmp_path: Path, in_chunks: InChunks) -> None:
     bad = jsonl().replace(b"I-300", b"I-3").replace(b"I-7", b"J-7")
     (tmp_path / "sent.jsonl").write_bytes(bad)
@@ -380,6 +381,7 @@ def test_workers_without_credentials(web: WebServer, in_chunks: InChunks) -> Non
     assert cluster.tasks
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lost", [3, 1000])
 def test_connections_that_break(
     lost: int, web: WebServer, in_chunks: InChunks, monkeypatch: pytest.MonkeyPatch

@@ -660,6 +660,7 @@ def check_chunk(root, paths):
 """What a worker does, except that one image kills it; a module of its own, which workers import quickly."""
 
 
+@pytest.mark.slow
 @needs_kill
 def test_worker_that_dies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An image that kills its worker is told as damaged; all others are judged as ever."""

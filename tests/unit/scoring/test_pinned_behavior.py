@@ -34,6 +34,7 @@ CHANGES: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("name", "change"), CHANGES.values(), ids=CHANGES)
 def test_a_change_of_behavior_is_noticed(
     monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[pytest.MonkeyPatch], None]

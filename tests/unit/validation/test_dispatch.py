@@ -198,6 +198,7 @@ def test_a_file_imports_only_its_container(name: str, also: set[str], tmp_path: 
     assert [module for module in seen if module.startswith(unneeded)] == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("records", [RECORDS, BAD], ids=["good", "bad"])
 @pytest.mark.parametrize("name", ["json", "jsonl", "csv"])
 def test_a_file_is_opened_twice(name: str, records: list[dict[str, str]], tmp_path: Path) -> None:

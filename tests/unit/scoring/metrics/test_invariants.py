@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from fuzz.growth import METRICS, MOST_GROWTH, growth
+from fuzz.growth import METRICS
 from tests.metric_cases import VARIANTS, Column, Variant, perfect, random_columns, values, variant
 from tests.support import sample
 
@@ -41,14 +41,13 @@ def test_every_kind_has_a_formula() -> None:
     assert list(FORMULAS) == list(KINDS)
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS)
-def test_twice_the_cases_take_twice_as_long(kind: str) -> None:
-    """Even if every answer is different, for each type of field and each choice."""
+def test_every_kind_is_measured(kind: str) -> None:
+    """Each kind of metric has an entry among those whose time `python -m fuzz.growth` measures, and it works."""
     works = [work for name, work in METRICS.items() if name.split()[0] == kind]
-    slow = [work for work in works if growth(work, 8_000) > MOST_GROWTH]
     assert works
-    assert not [work for work in slow if growth(work, 16_000) > MOST_GROWTH]
+    for work in works:
+        work(50)()
 
 
 @every_metric
