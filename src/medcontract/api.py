@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Score,
         Validated,
         Validation,
+        Verification,
     )
 
 MAX_PROBLEMS = 10_000
@@ -340,6 +341,30 @@ def compare(
     comparable, or were not made under `protocol`. With `strict`, the result is falsy if there are warnings.
     """
     return calls.compare(baseline, rerun, CallOptions.of(locals()))
+
+
+def verify(
+    score: FileName | Score,
+    *files: FileName | DataFrame,
+    contract: str | None = None,
+    jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    notice: Notice | None = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Compute a score again from its files, with the protocol and the options that it states.
+
+    The result is truthy if the files have the stated hashes and give the stated score; otherwise it says what differs.
+    `files` are in any order, and may have other names. A custom lexicon of the score has to be among them. Raises
+    `CallError` if the first argument is not a score, or one of an unknown track.
+    """
+    return calls.verify(score, files, CallOptions.of(locals()))
 
 
 # --- the cache --------------------------------------------------------------------------------------------------------

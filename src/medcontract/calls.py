@@ -20,7 +20,16 @@ from medcontract.options import PROTOCOL, CallOptions, path_of_contract
 if TYPE_CHECKING:
     from medcontract.contracts.contract import Validated
     from medcontract.reading.limits import Limits
-    from medcontract.signatures import Bundle, Comparison, Leaderboard, Preflight, Protocol, ProtocolCheck, Score
+    from medcontract.signatures import (
+        Bundle,
+        Comparison,
+        Leaderboard,
+        Preflight,
+        Protocol,
+        ProtocolCheck,
+        Score,
+        Verification,
+    )
 
 _SCORE = "medcontract/score"
 _FIRST_KINDS = 20
@@ -100,6 +109,20 @@ def compare(baseline: FileName | Score, rerun: FileName | Score, options: CallOp
     first, second = (_validated_score(each, options.limits) for each in both)
     shown = ["standard input" if name == "-" else name for name in names]
     return replace(comparing.compare(first, second, shown, options.settings.frozen), _strict=options.strict)
+
+
+def verify(score: FileName | Score, files: Sequence[FileName | DataFrame], options: CallOptions) -> Verification:
+    from medcontract.evaluation.files import stdin_once
+    from medcontract.evaluation.verify import verify as compute_again
+
+    if not files:
+        raise CallError("there are no files to compute the score from", "pass its files after the score")
+    stated = path_of_contract(score, _SCORE)
+    stdin_once([stated, *(each for each in files if isinstance(each, str))])
+    value = _validated_score(stated, options.limits)
+    given = options.files(files)
+    with options.running("verifying") as settings:
+        return compute_again(value, given, settings)
 
 
 def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:

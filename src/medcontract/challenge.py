@@ -100,6 +100,7 @@ class Challenge:
     preflight = _method(api.preflight)
     leaderboard = _method(api.leaderboard)
     compare = _method(api.compare)
+    verify = _method(api.verify)
     template = _method(api.template)
     fix = _method(api.fix)
     list_contracts = _method(api.list_contracts)

@@ -25,10 +25,12 @@ from medcontract.results.reference import (
 from medcontract.results.schemas import DataDictionary, Draft, SchemaCheck, SchemaDiff, SchemaExport
 from medcontract.results.score import Score
 from medcontract.results.validation import FileReport, Problem, Validation
+from medcontract.results.verification import Verification
 
 __all__ = [
     "Bundle", "CacheInfo", "CallError", "Comparison", "Contract", "ContractList", "DataDictionary", "Decimal", "Draft",
     "Explanation", "FileReport", "Fix", "InvalidData", "Leaderboard", "MedcontractError", "Normalization",
     "NotRecognized", "Path", "Preflight", "Problem", "Protocol", "ProtocolCheck", "ProtocolList", "SchemaCheck",
     "SchemaDiff", "SchemaExport", "Score", "UnknownContract", "Validated", "Validation",
+    "Verification",
 ]  # fmt: skip

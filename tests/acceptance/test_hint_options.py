@@ -264,7 +264,8 @@ def test_errors_in_python_name_arguments(files: None, name: str) -> None:
     assert raised > 5
 
 
-TAKING_FILES = ("validate", "preflight", "score", "leaderboard", "compare", "protocol freeze", "protocol check")
+TAKING_FILES = ("validate", "preflight", "score", "leaderboard", "compare", "verify", "protocol freeze",
+                "protocol check")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TAKING_FILES)

@@ -20,6 +20,7 @@ COMMANDS = {
     "score": "Score a submission against its truth.",
     "leaderboard": "Score and rank submissions.",
     "compare": "Compare two scores of the same protocol and truth.",
+    "verify": "Check whether a score follows from its files.",
     "cache": "Show or remove kept results.",
     "normalize": "Show how texts are normalized, step by step.",
     "explain": "Explain problem codes: what they mean and how to fix them.",

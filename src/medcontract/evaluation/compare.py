@@ -88,7 +88,7 @@ def _require_comparable(before: Any, after: Any, track: Track | None) -> None:
     if before.track != after.track:
         raise CallError(f"the scores are of different tracks: {before.track} and {after.track}")
     if before.protocol.fingerprint != after.protocol.fingerprint:
-        changes = "; ".join(_protocol_changes(before.protocol, after.protocol, track))
+        changes = "; ".join(protocol_changes(before.protocol, after.protocol, track))
         raise CallError("the protocols differ, so the figures cannot be compared", changes)
     old, new = _truths(before), _truths(after)
     if old != new and not (old and new):
@@ -122,7 +122,8 @@ def _require_made_under(frozen: FrozenProtocol, score: Any) -> None:
         raise CallError("the truth of the scores is not the frozen one", truths)
 
 
-def _protocol_changes(old: Any, new: Any, track: Track | None) -> Iterator[str]:
+def protocol_changes(old: Any, new: Any, track: Track | None) -> Iterator[str]:
+    """Say how two protocols of a track differ, and why its version changed."""
     if old.version != new.version:
         yield f"version {old.version} and {new.version}"
         reasons = {change.version: change.reason for change in (track.protocol.changes if track else ())}

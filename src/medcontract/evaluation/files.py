@@ -296,7 +296,7 @@ def gather(
     files.found = lenient
     challenge = registry.scope()
     undecided: list[tuple[Source, FileReport]] = []
-    for path, contract_id in _once(given):
+    for path, contract_id in once(given):
         collector = settings.collector()
         source = path if isinstance(path, Source) else open_source(path, settings.limits)
         source.watched = True
@@ -368,7 +368,7 @@ def _first_problem(report: FileReport, source: Source, contract_id: str | None) 
     return report.problems[0]
 
 
-def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
+def once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
     """Skip files that are given twice; one that is given with and without a contract has it."""
     given = list(given)
     stdin_once(path for path, _ in given)

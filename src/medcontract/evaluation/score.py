@@ -238,7 +238,7 @@ def _broken_files_first(files: Files) -> Iterator[None]:
 
 def score_selected(track: Track, scorer: Scorer, files: Files, settings: Settings) -> Scored:
     """Read the files that count, and score the submission among them."""
-    given = HeaderOverrides(settings.header)
+    given = HeaderOverrides(settings.header, strict=not settings.header_if_absent)
     if settings.frozen:
         files.notes += settings.frozen.warnings(environment())
     if _is_result_alone(track, scorer, files):

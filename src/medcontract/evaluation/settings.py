@@ -40,6 +40,8 @@ class Settings(NamedTuple):
     """The protocol to score under, if it is frozen."""
     header: tuple[tuple[str, str], ...] = ()
     """Header fields that the caller sets."""
+    header_if_absent: bool = False
+    """Ignore those that the files contain."""
 
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)

@@ -36,6 +36,7 @@ _RESULTS = {
     "Score": ("score:score", "text json markdown html"),
     "Leaderboard": ("leaderboard:leaderboard", "text json markdown csv html"),
     "Comparison": ("comparison:comparison", "text json markdown csv html"),
+    "Verification": ("comparison:verification", "text json markdown html"),
     "Fix": ("checks:fix", "text"),
     "CacheInfo": ("reference:cache_info", "text json"),
     "Explanation": ("reference:explanation", "text json"),
@@ -55,7 +56,8 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
 """The function for each class of results and format: itself, or as in `_WRITERS`."""
 
 QUIET = frozenset({
-    "Validation", "Fix", "Preflight", "Score", "Leaderboard", "Comparison", "SchemaDiff", "ProtocolCheck"
+    "Validation", "Fix", "Preflight", "Score", "Leaderboard", "Comparison", "SchemaDiff", "ProtocolCheck",
+    "Verification",
 })  # fmt: skip
 """Classes of results whose text is shorter with `--quiet`."""
 

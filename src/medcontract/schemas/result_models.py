@@ -26,6 +26,7 @@ from medcontract.results.reference import ContractList, Explanation, Protocol, P
 from medcontract.results.schemas import SchemaDiff, SchemaIndex
 from medcontract.results.score import Score
 from medcontract.results.validation import Validation
+from medcontract.results.verification import Verification
 from medcontract.types import JsonObject
 
 RESULT_OF = "x-result-of"
@@ -136,9 +137,12 @@ PROTOCOL = Contract(id="medcontract/protocol", model=model_of(Protocol), title="
 PROTOCOL_CHECK = Contract(
     id="medcontract/protocol-check", model=model_of(ProtocolCheck), title="Check of a frozen protocol", output=True
 )
+VERIFICATION = Contract(
+    id="medcontract/verification", model=model_of(Verification), title="Verification of a score", output=True
+)
 PROTOCOLS = Contract(id="medcontract/protocols", model=model_of(ProtocolList), title="List of protocols", output=True)
 
 CONTRACTS = (
     COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOL_CHECK, PROTOCOLS, SCHEMA_DIFF,
-    SCORE, VALIDATION,
+    SCORE, VALIDATION, VERIFICATION,
 )  # fmt: skip

@@ -144,6 +144,8 @@ class ResultFields(Struct, frozen=True, kw_only=True):
     """Fields taken from the header of a file."""
     settable: tuple[str, ...] = ()
     """Fields that are in no file of a submission, and that the caller may set."""
+    options: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    """Reads the options that a result states, so that `verify` computes it again with them."""
 
 
 class NamedFile(Struct, frozen=True, kw_only=True):

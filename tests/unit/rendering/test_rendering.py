@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "Score": (["score", LESIONS], "score"),
     "Leaderboard": (["leaderboard", LESIONS, LESIONS], "leaderboard"),
     "Comparison": (["compare", "a.json", "a.json"], "compare"),
+    "Verification": (["verify", "a.json", LESIONS], "verify"),
     "Explanation": (["explain", "MC104"], "explain"),
     "ContractList": (["schema", "list"], "schema list"),
     "SchemaDiff": (["schema", "diff", "lesions/truth", "lesions/truth"], "schema diff"),

@@ -75,6 +75,8 @@ SAME: dict[str, Same] = {
     ),
     "compare": (["compare", "a.json", "a.json"], lambda: medcontract.compare("a.json", "a.json"),
         "medcontract/comparison"),
+    "verify": (["verify", "a.json", _folder("reports")], lambda: medcontract.verify("a.json", _folder("reports")),
+        "medcontract/verification"),
     "explain": (["explain", "MC104", "203"], lambda: medcontract.explain("MC104", "203"), "medcontract/explanation"),
     "explain all": (["explain"], medcontract.explain, "medcontract/explanation"),
     "schema list": (["schema", "list"], medcontract.list_contracts, "medcontract/listing"),

@@ -216,6 +216,15 @@ def test_a_track_of_a_plugin_is_compared(started: Call) -> None:
     assert "Items that improved" in started("compare", *PLUGIN, "before.json", "after.json").out
 
 
+def test_a_score_of_a_plugin_is_verified(started: Call) -> None:
+    """Without code of its own, with its option as a parameter."""
+    started("score", *PLUGIN, "demo", "--case", "ignored", "--out", "score.json")
+    assert started("verify", *PLUGIN, "score.json", "demo").code == 0
+    answers = Path("demo/answers.json")
+    answers.write_text(answers.read_text(encoding="utf-8").replace("YES", "no"), encoding="utf-8")
+    assert started("verify", *PLUGIN, "score.json", "demo").code == 1
+
+
 def test_help_lists_the_options_of_tracks(call: Call) -> None:
     """Grouped by track, those of plugins too."""
     for command in ("score", "preflight", "leaderboard"):

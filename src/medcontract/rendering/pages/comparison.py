@@ -1,4 +1,4 @@
-"""The page of a comparison of two scores."""
+"""The pages of a comparison of two scores, and of a verification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from medcontract.rendering.page import (
 )
 from medcontract.rendering.pages.score import contract_names, reason_lines, versions, with_direction
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
-from medcontract.results.tables import MOST_ROWS, Table
+from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
+from medcontract.results.verification import Difference, Verification
 
 _ROW_AND_COLUMN = 3
 """The parts of the name of a cell of a matrix, such as `confusion_matrix.NV.MEL`."""
@@ -210,3 +211,45 @@ def _others(row: ComparedRow) -> str:
     if row.before != row.after:
         texts.append(f"valid {row.before or '–'} → {row.after or '–'}")
     return ", ".join(texts)
+
+
+# --- verification
+
+
+def verification(found: Verification, view: View) -> Page:
+    """The outcome, the files, and the values that differ."""
+    word, role = ("Verified", "good") if found.ok else ("Not verified", "error")
+    names = [(file.name, file.state, file.contract) for file in found.files]
+    sections = [Section("Files", [long_table(Table("Files", ("file", "state", "contract"), names, numeric=False))])]
+    if found.differences:
+        rows = [(each.pointer, *_both(each)) for each in found.differences]
+        note = f"and {found.omitted:,} more" if found.omitted else ""
+        table = Table("Differences", ("place", "stated", "computed"), rows, note)
+        sections.append(Section("Differences", [long_table(table)]))
+    if found.ignored:
+        ignored = [f"{name} is not an input of the score: ignored" for name in found.ignored]
+        sections.append(Section("Other files", [Bullets([[each] for each in ignored])]))
+    if found.warnings:
+        sections.append(Section("Warnings", [Bullets([[each] for each in found.warnings], "warning")]))
+    outcome: Line = [Styled(word.upper(), role), f"  {found.track}: {found.outcome}"]
+    return Page(
+        title=f"Verification: {found.track}",
+        verdict=word,
+        role="good" if found.ok else "bad",
+        lines=[outcome, *reason_lines(found.reasons)],
+        about=[f"{found.outcome[0].upper()}{found.outcome[1:]}."],
+        reasons=found.reasons,
+        sections=sections,
+        contracts=f"contracts: {contract_names(file.contract for file in found.files)}",
+        version=versions(found),
+    )
+
+
+def _both(each: Difference) -> tuple[str, str]:
+    """Both values with all digits; texts are not shown."""
+    values = ((each.stated, each.kind != "not stated"), (each.computed, each.kind != "not computed"))
+    if each.stated is None and each.computed is None and each.kind == "value":
+        return "text", "another text"
+    one, other = ((number(value) if isinstance(value, bool | None) else parameter_text(value)) if there else "absent"
+                  for value, there in values)  # fmt: skip
+    return one, other

@@ -24,6 +24,7 @@ from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, ProtocolUsed, Score
 from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
+from medcontract.results.verification import Verification
 
 _WHOLE_DOCUMENT = ("document failed", "no valid record")
 """States that all items of a document share."""
@@ -185,7 +186,7 @@ def protocol(used: ProtocolUsed) -> Iterator[Section]:
     yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages")
 
 
-def versions(result: Score | Leaderboard | Comparison) -> str:
+def versions(result: Score | Leaderboard | Comparison | Verification) -> str:
     """The versions that the result was computed with."""
     others = ", ".join(f"{name} {version}" for name, version in result.environment.to_dict().items())
     return f"medcontract {result.medcontract_version}, {others}"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, Wording, WrongWeights, words
 from medcontract.problems import is_plain, plain_name
+from medcontract.scoring.benchmark.comparing import table_in
 from medcontract.scoring.rational import ZERO, mean
 
 COMBINED = "combined_score"
@@ -150,6 +151,22 @@ def checked_weights(weights: Mapping[str, Any]) -> tuple[tuple[str, Decimal], ..
     if not any(found.values()):
         raise CallError("all weights are 0", "give at least one metric or category a weight")
     return tuple(found.items())
+
+
+def stated_options(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a report with a combined score was made with: it states them, and that score is first.
+
+    Raises `CallError` if they could not have been used.
+    """
+    name = next(iter(table_in(report, "overall_scores")), "")
+    how = table_in(table_in(table_in(report, "metadata"), "combined_scores"), name)
+    if not how:
+        return {}
+    return {
+        "weights": checked_weights(table_in(how, "weights")), "metric_name": name, "replace": True,
+        "renormalize_missing": how.get("renormalize_missing") is not False,
+        "categories": parse_categories(table_in(how, "categories")),
+    }  # fmt: skip
 
 
 _CATEGORY_HINT = "write NAME=metric,metric, as in reasoning=reasoning_quality,coherence"
