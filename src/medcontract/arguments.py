@@ -1,4 +1,4 @@
-"""Checks and converts the arguments of the public functions in `api.py`."""
+"""Checks and converts the arguments of the public functions in `api`."""
 
 from __future__ import annotations
 

@@ -62,15 +62,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "arguments": {"addresses", "errors", "evaluation", "extras", "reading", "schemas", "scoring", "validation"},
     "options": {"arguments", "atomic_write", "cache", "contracts", "errors", "evaluation", "extras", "parallel",
         "reading", "results", "scoring", "validation"},
-    "checks": {"addresses", "arguments", "contracts", "errors", "evaluation", "extras", "jsonschema_files", "options",
-        "parallel", "reading", "results", "validation"},
     "platforms": {"_version", "atomic_write", "challenges", "contracts", "errors", "evaluation", "options", "parallel",
         "platforms", "rendering", "results"},
-    "calls": {"addresses", "api", "arguments", "atomic_write", "checks", "contracts", "errors", "evaluation", "extras",
-        "options", "platforms", "report_files", "results", "scoring", "validation"},
-    "api": {"addresses", "arguments", "atomic_write", "cache", "calls", "catalog", "challenges", "checks", "contracts",
-        "errors", "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "options",
-        "platforms", "plugins", "problems", "reading", "results", "schemas", "scoring", "signatures", "validation"},
+    "api": {"addresses", "api", "arguments", "atomic_write", "cache", "catalog", "challenges", "contracts", "errors",
+        "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "options", "parallel",
+        "platforms", "plugins", "problems", "reading", "report_files", "results", "schemas", "scoring", "signatures",
+        "validation"},
     "signatures": {"contracts", "errors", "platforms", "results"},
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "challenge": {"api", "arguments", "challenges", "contracts", "extras", "signatures"},
@@ -83,8 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
 MAY_NAME: dict[str, set[str]] = {
-    "errors": {"results"}, "rendering": {"scoring"}, "cli": {"results"}, "checks": {"cache"},
-    "calls": {"reading", "signatures"},
+    "errors": {"results"}, "rendering": {"scoring"}, "cli": {"results"},
 }  # fmt: skip
 """For annotations only (`if TYPE_CHECKING`)."""
 

@@ -1,1 +1,1 @@
-"""The command line: parse options, call `api.py`, render the result, return an exit code."""
+"""The command line: parse options, call `api`, render the result, return an exit code."""

@@ -1,0 +1,285 @@
+"""What the organizer of an evaluation needs: protocols, templates, challenges, bundles, and the cache of rankings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from medcontract import arguments
+from medcontract.addresses import require_local
+from medcontract.api.validation import MAX_PROBLEMS
+from medcontract.arguments import FileName, FileNames, Notice, Number
+from medcontract.errors import CallError, option, words
+from medcontract.options import PROTOCOL, CallOptions, path_of_contract
+
+if TYPE_CHECKING:
+    from medcontract.signatures import (
+        Bundle,
+        CacheInfo,
+        Path,
+        Protocol,
+        ProtocolCheck,
+        ProtocolList,
+        Validation,
+    )
+
+__all__ = [
+    "TEMPLATE_FORMATS", "bundle", "cache_info", "check_challenge", "check_protocol", "clear_cache", "freeze_protocol",
+    "get_protocol", "list_protocols", "new_challenge", "platforms", "template", "template_format", "use_challenge",
+]  # fmt: skip
+
+TEMPLATE_FORMATS = ("json", "jsonl", "csv")
+
+
+def list_protocols() -> ProtocolList:
+    """The protocols of all tracks, with version and fingerprint; with a challenge, only that of it."""
+    from medcontract.results.reference import ProtocolInfo, ProtocolList
+    from medcontract.scoring import tracks
+
+    found = (track.protocol for track in tracks.listed())
+    return ProtocolList(
+        protocols=tuple(ProtocolInfo(id=p.id, version=p.version, fingerprint=p.fingerprint) for p in found)
+    )
+
+
+def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
+    """The protocol of a track: its parameters with their sources, and the formulas in words."""
+    from medcontract.evaluation.protocols import document
+    from medcontract.scoring import tracks
+
+    found = tracks.track(track)
+    return document(found, tracks.changed_protocol(found, CallOptions(parameters=parameters).changes))
+
+
+def freeze_protocol(
+    track: str,
+    *,
+    truth: FileNames = (),
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    note: str | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    **track_options: Any,
+) -> Protocol:
+    """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
+
+    With `truth`, files or folders, only scores against truths with the same content are made under it. `note` says why
+    it was frozen. Options of a track are those of `score` that are part of its protocol (`lexicon`, `match`,
+    `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
+    """
+    options = CallOptions.of(locals())
+    from medcontract.evaluation.protocols import freeze
+    from medcontract.scoring import tracks
+
+    options.require_protocol_options()
+    given = options.files(arguments.paths(truth)).files
+    return freeze(tracks.track(track), options.changes, given, options.settings, note)
+
+
+def check_protocol(
+    protocol: FileName | Protocol,
+    *,
+    contract: str | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    **track_options: Any,
+) -> ProtocolCheck:
+    """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
+
+    `contract` can only be "medcontract/protocol". Options of a track are those of `freeze_protocol`: a custom lexicon
+    that was frozen must be given again.
+    """
+    options = CallOptions.of(locals())
+    from medcontract.evaluation.protocols import check
+
+    options.require_protocol_options()
+    file = path_of_contract(protocol, PROTOCOL, options.contract)
+    return check(options.frozen(file), options.settings)
+
+
+def template(
+    contract_id: str,
+    cases: FileName,
+    *,
+    format: str = "json",  # noqa: A002  # as on the command line
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    notice: Notice | None = None,
+) -> str:
+    """The text of an empty file of a contract, with one record for each case: an unfinished submission.
+
+    `cases` is a file with the expected ids, such as reports/cases or a truth. Only ids are copied, in the same order.
+    What must be filled in is null, or an empty cell, which is not valid. `format` is "json", "jsonl" or "csv".
+    Raises `CallError` if the contract does not belong to the cases, and `InvalidData` if these are not valid.
+    """
+    options = CallOptions.of(locals())
+    from medcontract.evaluation.template import template as fill
+
+    arguments.require_strings([contract_id, format])
+    if format not in TEMPLATE_FORMATS:
+        raise CallError(f"unknown format '{format}'", f"use one of {', '.join(TEMPLATE_FORMATS)}")
+
+    given = options.files(arguments.paths(cases)).files
+    if len(given) != 1:
+        raise CallError("the cases must be one file", "pass the file in the folder that lists them")
+    ((path, cases_contract),) = given
+    filled = fill(contract_id, arguments.source(path, options.limits), cases_contract, format)
+    if options.notice and filled.lacking:
+        fields = ", ".join(filled.lacking)
+        options.notice(f".{format} cannot contain the header ({fields}): pass it to score with --set NAME=VALUE")
+    if options.notice and filled.is_valid:
+        options.notice(
+            "this file is valid as it is: its contract allows empty values in all fields that are not filled in"
+        )
+    return filled.text
+
+
+def template_format(out: str) -> str:
+    """The format of `template` for the extension of a file. Raises `CallError`."""
+    from medcontract.evaluation.template import format_for
+
+    return format_for(out)
+
+
+def check_challenge(
+    file: FileName | bytes,
+    *,
+    name: str | None = None,
+    max_problems: int = MAX_PROBLEMS,
+    max_alike: int | None = None,
+    excerpts: bool = False,
+) -> Validation:
+    """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
+    from medcontract.challenges.loading import check_file
+    from medcontract.reading.source import Source, open_source
+    from medcontract.results.validation import Validation
+    from medcontract.validation.report import ProblemCollector
+
+    arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    source = Source(file, name) if isinstance(file, bytes) else open_source(file)
+    source.name = source.name if name is None else name
+    report, _ = check_file(source, ProblemCollector(max_problems, max_alike, excerpts))
+    return Validation.of((report,))
+
+
+def new_challenge(
+    folder: FileName,
+    *,
+    truth: FileName | None = None,
+    classes: Sequence[str] = (),
+    challenge_id: str | None = None,
+    force: bool = False,
+) -> tuple[Path, ...]:
+    """Create a challenge file to start from in a folder, and example files in its folder `example`.
+
+    Fields, key and first metrics are inferred from the table `truth`, if it is given. Its values are not copied, except
+    for classes: those of the columns `classes`, and of columns with at most 12 values that all occur five times. The
+    default of `challenge_id` is the name of the folder.
+    Returns the paths, the challenge file first. Existing files are overwritten only with `force`. Raises `CallError`,
+    and `InvalidData` if the table cannot be the truth of a challenge: the report says why.
+    """
+    from pathlib import Path
+
+    from medcontract.atomic_write import write_new_files
+    from medcontract.challenges.new.create import challenge_files
+    from medcontract.reading.source import open_source
+
+    require_local(folder, "cannot write", "write to a local folder, and copy it")
+    arguments.require_strings([*classes, *([] if challenge_id is None else [challenge_id])])
+    files = challenge_files(Path(folder), None if truth is None else open_source(truth), classes, challenge_id)
+    *examples, challenge = write_new_files(folder, files, force)
+    return (challenge, *examples)
+
+
+def use_challenge(file: FileName) -> str:
+    """Use a challenge for all calls in the current context (see `contextvars`). Returns its id, version and file.
+
+    In Python, use the methods of `medcontract.Challenge` instead. Raises `CallError` and `InvalidData`.
+    """
+    from medcontract.challenges.loading import load
+    from medcontract.contracts import registry
+
+    scope = load(file)
+    registry.use(scope)
+    return f"{scope.track.id} v{scope.track.protocol.version} ({scope.name})"
+
+
+def bundle(
+    platform: str,
+    truth: FileNames,
+    out: FileName,
+    *,
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    rank_by: str | None = None,
+    title: str | None = None,
+    force: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+) -> Bundle:
+    """Write what a challenge platform ("codabench", "grand-challenge", "evalai") needs to score with medcontract.
+
+    `truth`: the files or folders of the organizer, `out`: the folder to write to. The protocol is frozen, with
+    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`. A
+    file in `out` with another content is replaced only with `force`. The same arguments give the same bytes. Raises
+    `MedcontractError` for a truth with errors.
+    """
+    options = CallOptions.of(locals())
+    from pathlib import Path
+
+    from medcontract.atomic_write import refuse_input_folder
+    from medcontract.contracts import registry
+    from medcontract.evaluation.contest import Contest
+    from medcontract.evaluation.files import split_known
+    from medcontract.evaluation.protocols import freeze
+    from medcontract.evaluation.score import changes_for
+    from medcontract.platforms.bundle import make_plan, write_bundle
+    from medcontract.platforms.settings import require_platform
+
+    require_platform(platform)
+    require_local(out, "cannot write", "write to a local folder, and copy it")
+    given_truth = arguments.paths(truth)
+    files = [split_known(path)[0] for path in given_truth]
+    if not files:
+        raise CallError("there is no truth", words("pass its files with ", option("--truth", "FILE")))
+    if "-" in files:
+        raise CallError("a bundle needs files, not standard input", "save the truth to a file")
+    refuse_input_folder(out, files, "--out")
+    given = options.files(given_truth)
+    contest = Contest(tuple(given.files), options.settings)
+    frozen = freeze(contest.track, changes_for(contest.track, options.settings, ranking=True), (), options.settings)
+    challenge = registry.scope()
+    if challenge is not None and title is None:
+        title = challenge.definition.title
+    plan = make_plan(
+        platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
+        challenge=None if challenge is None else challenge.source,
+    )  # fmt: skip
+    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
+    return write_bundle(plan, Path(out), inputs, force)
+
+
+def platforms() -> tuple[str, ...]:
+    """The challenge platforms that `bundle` supports."""
+    from medcontract.platforms.settings import PLATFORMS
+
+    return tuple(PLATFORMS)
+
+
+def cache_info(folder: FileName) -> CacheInfo:
+    """What the cache in a folder contains. Raises `CallError` if there is none."""
+    from medcontract.cache import content
+    from medcontract.results.reference import CacheInfo
+
+    return CacheInfo.of(os.fspath(folder), content(folder))
+
+
+def clear_cache(folder: FileName) -> CacheInfo:
+    """Remove all results from the cache in a folder, and nothing else. Returns what was removed."""
+    from medcontract.cache import clear
+    from medcontract.results.reference import CacheInfo
+
+    return CacheInfo.of(os.fspath(folder), clear(folder), cleared=True)

@@ -1,0 +1,202 @@
+"""Contracts and their schemas, problem codes, normalization, examples, plugins: what one looks up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from medcontract import arguments
+from medcontract.addresses import require_local
+from medcontract.arguments import FileName
+
+if TYPE_CHECKING:
+    from medcontract.results.schemas import ContractSchema
+    from medcontract.scoring.track import Option
+    from medcontract.signatures import (
+        Contract,
+        ContractList,
+        DataDictionary,
+        Draft,
+        Explanation,
+        Normalization,
+        Path,
+        SchemaCheck,
+        SchemaDiff,
+        SchemaExport,
+    )
+
+__all__ = [
+    "broken_plugins", "check_schemas", "contract_ids", "data_dictionary", "diff_schemas", "example_tracks", "explain",
+    "export_schemas", "get_contract", "init", "json_schema", "list_contracts", "list_track_options", "load_plugin",
+    "normalize", "path_of", "show_schema",
+]  # fmt: skip
+
+
+def list_contracts() -> ContractList:
+    """All contracts, including those of installed plugins, sorted by id."""
+    from medcontract.contracts import registry
+    from medcontract.results.reference import ContractInfo, ContractList
+
+    names = ("id", "version", "kind", "containers", "title", "source")
+    found = registry.contracts()
+    return ContractList(
+        contracts=tuple(ContractInfo(**{name: getattr(each, name) for name in names}) for each in found)
+    )
+
+
+def get_contract(contract_id: str) -> Contract[Any]:
+    """A contract with its models and rules. Raises `UnknownContract`."""
+    from medcontract.contracts import registry
+
+    arguments.require_strings([contract_id])
+    return registry.contract(contract_id)
+
+
+def contract_ids() -> tuple[str, ...]:
+    """The ids of the built-in contracts, without loading plugins or models."""
+    from medcontract.contracts import registry
+
+    return tuple(registry.compiled())
+
+
+def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> dict[str, Any]:
+    """The JSON Schema of a contract, or of one record of a collection."""
+    from copy import deepcopy
+
+    from medcontract.schemas.files import schema_of
+
+    arguments.require_strings([contract_id])
+    arguments.require_draft(draft)
+    return deepcopy(schema_of(contract_id, record, draft))
+
+
+def show_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> ContractSchema:
+    """What `medcontract schema show` prints: the JSON Schema of `json_schema`, or the `data_dictionary` as Markdown."""
+    from medcontract.results.schemas import ContractSchema
+
+    schema = json_schema(contract_id, record=record, draft=draft)
+    return ContractSchema(_schema=schema, _dictionary=data_dictionary(contract_id, record=record))
+
+
+def data_dictionary(contract_id: str, *, record: bool = False) -> DataDictionary:
+    """A contract, or one record of a collection, as tables: fields, types, allowed values, rules and examples."""
+    from medcontract.schemas import dictionary
+
+    arguments.require_strings([contract_id])
+    return dictionary.data_dictionary(contract_id, record)
+
+
+def export_schemas(
+    folder: FileName, *contract_ids: str, draft: Draft = "2020-12", base_url: str | None = None
+) -> SchemaExport:
+    """Write the schemas of the given contracts, or of all, to a folder, with an index.
+
+    With `base_url`, each `$id` is a URL below it, instead of a URN.
+    """
+    from medcontract.schemas.files import export
+
+    arguments.require_strings(contract_ids)
+    arguments.require_draft(draft)
+    return export(folder, contract_ids, draft, base_url)
+
+
+def check_schemas(folder: FileName, *, base_url: str | None = None) -> SchemaCheck:
+    """Check that the schemas in a folder are valid and up to date. The result is truthy if they are."""
+    from medcontract.schemas.files import check
+
+    return check(folder, base_url)
+
+
+def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> SchemaDiff:
+    """Compare two schema files, two folders of them, or ids of current contracts.
+
+    The result is truthy if no change is breaking. With `record`, an id means the schema of one record.
+    """
+    from medcontract.schemas.files import diff
+
+    return diff(old, new, record)
+
+
+def explain(*codes: str) -> Explanation:
+    """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
+    from medcontract.catalog import problem_codes
+    from medcontract.contracts.registry import load_installed
+    from medcontract.plugins.codes import unknown_code
+    from medcontract.results.reference import ExplainedCode, Explanation
+
+    arguments.require_strings(codes)
+    wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
+    if not codes or not all(name in problem_codes() for name in wanted):
+        load_installed()
+    for code, name in zip(codes, wanted, strict=True):
+        if name not in problem_codes():
+            raise unknown_code(code, name)
+    found = (ExplainedCode(**problem_codes()[name]._asdict()) for name in wanted or problem_codes())
+    return Explanation(codes=tuple(found), _all=not codes)
+
+
+def normalize(*texts: str) -> Normalization:
+    """Normalize texts, step by step. Two texts are equal if their normalized or their tight forms are equal."""
+    from medcontract.normalizers.text import steps, tight
+    from medcontract.results.reference import Normalization, NormalizationStep, NormalizedText
+
+    arguments.require_strings(texts)
+
+    def normalized(text: str) -> NormalizedText:
+        applied = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
+        return NormalizedText(text=text, normalized=applied[-1].text, tight=tight(text), steps=applied)
+
+    return Normalization(texts=tuple(map(normalized, texts)))
+
+
+def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ...]:
+    """Create a small, valid set of example files of a track in a folder. Returns their paths."""
+    from pathlib import Path
+
+    from medcontract.contracts import registry
+    from medcontract.example_files import copy_examples
+
+    require_local(folder, "cannot write", "write to a local folder, and copy it")
+    scope = registry.scope()
+    if scope is not None and scope.track.id == track:
+        from medcontract.atomic_write import write_new_files
+        from medcontract.challenges.examples import example_files
+
+        return write_new_files(folder, example_files(scope.definition), force)
+    return copy_examples(track, Path(folder), force)
+
+
+def example_tracks() -> tuple[str, ...]:
+    """The built-in tracks that `init` supports."""
+    from medcontract.example_files import built_in_tracks
+
+    return built_in_tracks()
+
+
+def list_track_options() -> tuple[tuple[str, Option], ...]:
+    """The options of tracks, each with the id of its track. They are arguments of functions and options of commands."""
+    from medcontract.scoring import tracks
+
+    return tuple((track.id, option) for track, option in tracks.options().values())
+
+
+def load_plugin(name: str) -> None:
+    """Load custom contracts, metrics and tracks from a module or a .py file. Raises `CallError`."""
+    arguments.load_plugins(name)
+
+
+def broken_plugins() -> tuple[str, ...]:
+    """Messages about installed plugins that could not be loaded; empty before plugins are loaded."""
+    import sys
+
+    plugins = sys.modules.get("medcontract.plugins.loading")
+    return tuple(plugins.broken) if plugins else ()
+
+
+def path_of(name: str) -> str:
+    """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
+    from medcontract.addresses import split_member
+    from medcontract.evaluation.files import split
+
+    path, _ = split(name)
+    member = split_member(path)
+    return member[0] if member else path

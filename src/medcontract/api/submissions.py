@@ -1,0 +1,278 @@
+"""Submissions: checked, scored, ranked and compared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from medcontract import arguments
+from medcontract.api.validation import referenced_files, validate
+from medcontract.arguments import FileName, Notice, Number, Progress
+from medcontract.errors import CallError, InvalidData, command, words
+from medcontract.extras import DataFrame
+from medcontract.options import CallOptions, path_of_contract
+
+if TYPE_CHECKING:
+    from medcontract.reading.limits import Limits
+    from medcontract.signatures import Comparison, Leaderboard, Preflight, Protocol, Score, Validated, Verification
+
+__all__ = ["MAX_SCORE_PROBLEMS", "compare", "leaderboard", "preflight", "score", "verify"]
+
+MAX_SCORE_PROBLEMS = CallOptions.max_problems
+_SCORE = "medcontract/score"
+_FIRST_KINDS = 20
+"""In a ranking without reports: the kinds of problems of which the first is kept, to find the first error."""
+
+
+def score(
+    *files: FileName | DataFrame,
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    header: Mapping[str, str] | None = None,
+    breakdown: bool = False,
+    participant: bool = False,
+    show_values: bool = False,
+    plugin_errors: bool = True,
+    jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
+    max_problems: int = MAX_SCORE_PROBLEMS,
+    max_alike: int | None = None,
+    excerpts: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    strict: bool = False,
+    notice: Notice | None = None,
+    progress: Progress | None = None,
+    **track_options: Any,
+) -> Score:
+    """Score a submission against its truth. `files` are the files of both, in any order.
+
+    A file may be a pandas DataFrame with the columns of its contract, also by the name of the contract:
+    `score(truth=frame, predictions=frame)`. Such a name, or the id of a contract, takes DataFrames only.
+
+    Raises `CallError` if the files do not belong together. A submission that is not valid does not raise: its score is
+    falsy, `valid` is False, and `reasons` explains why.
+
+    `breakdown` explains each item (in extraction, `breakdown` of the score) or sample (in benchmark,
+    `detailed_results` of the result). Tracks have additional arguments, which are also options of the command:
+    `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
+    benchmark, `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
+    """
+    options = CallOptions.of(locals())
+    from medcontract.evaluation.score import score_files, score_result
+
+    given = options.files(files)
+    with options.running("scoring") as settings:
+        result = score_result(score_files(given, settings))
+    return result._failing_on_warnings() if options.strict else result
+
+
+def preflight(
+    *files: FileName | DataFrame,
+    contract: str | None = None,
+    images: FileName | None = None,
+    jobs: int = 1,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    header: Mapping[str, str] | None = None,
+    participant: bool = False,
+    show_values: bool = False,
+    plugin_errors: bool = True,
+    max_problems: int = MAX_SCORE_PROBLEMS,
+    max_alike: int | None = None,
+    excerpts: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    strict: bool = False,
+    notice: Notice | None = None,
+    progress: Progress | None = None,
+    **track_options: Any,
+) -> Preflight:
+    """Check a submission. More files, such as cases or the truth, allow more checks.
+
+    Files may be DataFrames, as in `score`.
+
+    A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
+    is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.
+    """
+    options = CallOptions.of(locals())
+    from medcontract.evaluation.preflight.checks import preflight as run_checks
+
+    given = options.files(files)
+    settings = options.settings._replace(jobs=1, progress=options.stage("checking"))
+    referenced = referenced_files(images, options)
+    checklist = run_checks(given, settings, referenced)
+    return checklist._failing_on_warnings() if options.strict else checklist
+
+
+def leaderboard(
+    truth: FileName,
+    *submissions: FileName,
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    header: Mapping[str, str] | None = None,
+    measured: FileName | None = None,
+    participant: bool = False,
+    plugin_errors: bool = True,
+    jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    strict: bool = False,
+    notice: Notice | None = None,
+    progress: Progress | None = None,
+    cache: FileName | None = None,
+    reports: FileName | None = None,
+    report_as: tuple[str, Callable[[Score], str]] | None = None,
+    max_alike: int | None = None,
+    **track_options: Any,
+) -> Leaderboard:
+    """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
+
+    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid, and with
+    `strict` only if there are no warnings. A link out of its folder or to another submission, a pipe and a device are
+    not read, and not valid. A file that is not a data file, such as a readme, is not a submission: it is ignored with
+    a warning. `measured` is a folder with
+    your own measurements of each submission (telemetry, model file, runs, evidence), as `NAME/` or `NAME.json`; those
+    of the submissions are then ignored. Options of tracks are those of `score`.
+
+    `reports` is a folder for one file per submission with its result, as `score` returns it: JSON by default, or what
+    `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
+    in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
+    anything is scored. `max_alike` limits the similar problems in each report.
+
+    `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
+    nor the truth, the protocol, the settings or the versions have changed.
+    """
+    options = CallOptions.of(locals())
+    from msgspec.structs import replace
+
+    from medcontract.evaluation.files import matching, split_known
+    from medcontract.evaluation.ranking import leaderboard as rank
+    from medcontract.evaluation.submissions import submissions_in, with_measured
+
+    if not submissions:
+        raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
+    settings = options.settings
+    if reports is None:
+        settings = settings._replace(keep=_FIRST_KINDS, alike=1)
+    split = matching([split_known(each, options.contract) for each in arguments.paths(submissions)])
+    found = submissions_in(split, options.limits, options.excluded)
+    if measured is not None:
+        found = with_measured(found, os.fspath(measured), options.limits)
+    given = options.files([truth])
+    inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
+    paths = [path for path, _ in split]
+    extension, render = report_as or (".json", lambda score: score.to_json())
+    folder = None
+    if reports is not None:
+        from medcontract.report_files import ReportFolder
+
+        names = [submission.plain_name for submission in found.submissions]
+        folder = ReportFolder(os.fspath(reports), names, extension, [os.fspath(each) for each in inputs], paths)
+    with (
+        options.running("scoring", settings) as running,
+        options.kept_results([*inputs, *paths], beside=True) as results,
+    ):
+        feedback = None if folder is None else lambda number, score: folder.write(number, render(score))
+        board = rank(given.files, found, running, feedback, results)
+    return replace(board, _strict=options.strict)
+
+
+def compare(
+    baseline: FileName | Score,
+    rerun: FileName | Score,
+    *,
+    contract: str | None = None,
+    protocol: FileName | Protocol | None = None,
+    strict: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+) -> Comparison:
+    """Compare two scores: results of `score`, or files written by `medcontract score --format json`.
+
+    `contract` can only be "medcontract/score". Raises `CallError`, with the exact difference, if they are not
+    comparable, or were not made under `protocol`. With `strict`, the result is falsy if there are warnings.
+    """
+    options = CallOptions.of(locals())
+    from msgspec.structs import replace
+
+    from medcontract.evaluation import compare as comparing
+    from medcontract.evaluation.files import stdin_once
+
+    both = [path_of_contract(each, _SCORE, options.contract) for each in (baseline, rerun)]
+    stdin_once([*both, options.protocol])
+    names = [os.path.basename(each) for each in both if isinstance(each, str | os.PathLike)]
+    first, second = (_validated_score(each, options.limits) for each in both)
+    shown = ["standard input" if name == "-" else name for name in names]
+    return replace(comparing.compare(first, second, shown, options.settings.frozen), _strict=options.strict)
+
+
+def verify(
+    score: FileName | Score,
+    *files: FileName | DataFrame,
+    contract: str | None = None,
+    jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    notice: Notice | None = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Compute a score again from its files, with the protocol and the options that it states.
+
+    The result is truthy if the files have the stated hashes and give the stated score; otherwise it says what differs.
+    `files` are in any order, and may have other names. A custom lexicon of the score has to be among them. Raises
+    `CallError` if the first argument is not a score, or one of an unknown track.
+    """
+    options = CallOptions.of(locals())
+    from medcontract.evaluation.files import stdin_once
+    from medcontract.evaluation.verify import verify as compute_again
+
+    if not files:
+        raise CallError("there are no files to compute the score from", "pass its files after the score")
+    stated = path_of_contract(score, _SCORE)
+    stdin_once([stated, *(each for each in files if isinstance(each, str))])
+    value = _validated_score(stated, options.limits)
+    given = options.files(files)
+    with options.running("verifying") as settings:
+        return compute_again(value, given, settings)
+
+
+def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
+    """Load a score. Raises `CallError` if the file is a valid file of another contract."""
+    from medcontract.validation.dispatch import load_source
+
+    if not isinstance(given, str | os.PathLike):
+        from medcontract.results.score import Score
+
+        if not isinstance(given, Score):
+            raise CallError(f"expected a path or a result of score, got {type(given).__name__}")
+        return load_source(arguments.input_source(given.to_json().encode(), _SCORE, "score.json"), _SCORE)
+    try:
+        return load_source(arguments.source(os.fspath(given), limits), _SCORE)
+    except InvalidData:
+        other = validate(given).contract if given != "-" else None
+        if other in (None, _SCORE):
+            raise
+        raise CallError(
+            f"{os.fspath(given)}: expected a score, got {other}",
+            words("pass the output of ", command("score --format json --out FILE", "score(…).to_json()")),
+        ) from None
