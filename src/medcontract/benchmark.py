@@ -44,7 +44,7 @@ from medcontract.scoring.rational import mean, rounded
 from medcontract.scoring.scorer import ScoringOptions
 
 if TYPE_CHECKING:
-    from medcontract.arguments import FileName
+    from medcontract.options import FileName
     from medcontract.rendering.page import Page
 
 __all__ = ["BenchmarkReport", "ClinicalAccuracyMetric", "ReasoningQualityMetric"]

@@ -8,10 +8,10 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from medcontract import api
-from medcontract.arguments import FileName, FileNames, Number
 from medcontract.challenges.loading import load as load_scope
 from medcontract.contracts import registry
 from medcontract.contracts.registry import Scope
+from medcontract.options import FileName, FileNames, Number
 
 if TYPE_CHECKING:
     from medcontract.signatures import Path, Protocol, Validated

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
     DataFrame = DataFrameSchema = Any
 
-__all__ = ["DataFrame", "DataFrameSchema", "is_frame", "require"]
+__all__ = ["DataFrame", "DataFrameSchema", "require"]
 
 
 def require(package: str, extra: str) -> None:
@@ -22,8 +22,3 @@ def require(package: str, extra: str) -> None:
         import_module(package)
     except ImportError as error:
         raise CallError(f"{package} is not installed", f"pip install 'medcontract[{extra}]'") from error
-
-
-def is_frame(value: Any) -> bool:
-    """Whether a value is a pandas DataFrame, without importing pandas."""
-    return hasattr(value, "iloc") and hasattr(value, "columns")

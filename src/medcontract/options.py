@@ -1,21 +1,20 @@
-"""`CallOptions`: the keyword arguments of a public function, checked in one place and carried as one object."""
+"""The arguments of public functions: checked in one place, and the common ones carried as one object, `CallOptions`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
-from medcontract import arguments
-from medcontract.arguments import FileName, Notice, Number, Progress
-from medcontract.errors import CallError, option, parameter, words
-from medcontract.extras import DataFrame, is_frame, require
+from medcontract.addresses import require_local
+from medcontract.errors import LOAD_PLUGIN, CallError, option, parameter, words
+from medcontract.extras import DataFrame, require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from decimal import Decimal
 
     from medcontract.cache import ResultCache
     from medcontract.evaluation.files import GivenFiles
@@ -23,9 +22,16 @@ if TYPE_CHECKING:
     from medcontract.parallel.pool import Pool
     from medcontract.reading.folders import Exclude
     from medcontract.reading.limits import Limits
+    from medcontract.reading.source import Source
     from medcontract.results.reference import Protocol
     from medcontract.scoring.frozen_protocol import FrozenProtocol
     from medcontract.scoring.track import Option
+
+FileName = str | os.PathLike[str]
+FileNames: TypeAlias = FileName | Iterable[FileName]
+Number: TypeAlias = "str | int | float | Decimal"
+Progress = Callable[[str, int, int], None]
+Notice = Callable[[str], None]
 
 MAX_SCORE_PROBLEMS = 100
 PROTOCOL = "medcontract/protocol"
@@ -73,10 +79,10 @@ class CallOptions:
         return cls(**options, accepted=given.keys() - {"files", "submissions", "track_options"})
 
     def __post_init__(self) -> None:
-        arguments.require_at_least(0, max_problems=self.max_problems, max_alike=self.max_alike)
-        arguments.require_at_least(1, jobs=self.jobs, max_record=self.max_record, max_unpacked=self.max_unpacked)
-        arguments.require_strings([] if self.contract is None else [self.contract])
-        arguments.load_plugins(self.plugins)
+        require_at_least(0, max_problems=self.max_problems, max_alike=self.max_alike)
+        require_at_least(1, jobs=self.jobs, max_record=self.max_record, max_unpacked=self.max_unpacked)
+        require_strings([] if self.contract is None else [self.contract])
+        load_plugins(self.plugins)
 
     @cached_property
     def limits(self) -> Limits:
@@ -89,7 +95,7 @@ class CallOptions:
     def excluded(self) -> Exclude | None:
         """The patterns of files to skip in folders, or None if there are none."""
         patterns = (self.exclude,) if isinstance(self.exclude, str) else tuple(self.exclude)
-        arguments.require_strings(patterns)
+        require_strings(patterns)
         if not all(pattern.strip("/") for pattern in patterns):
             raise CallError("an exclude pattern is empty")
         if not patterns:
@@ -109,7 +115,7 @@ class CallOptions:
 
         given = list(given)
         read = [*self._track_files, self.protocol]
-        paths = arguments.paths(file for file in given if not is_frame(file))
+        paths = as_paths(file for file in given if not is_frame(file))
         found = given_files(paths, self.contract, schema, read, self.limits, self.excluded)
         for pattern in self.excluded.unused if self.excluded and self.notice else ():
             self.notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
@@ -128,7 +134,7 @@ class CallOptions:
             keep=min(self.max_problems, MAX_SCORE_PROBLEMS), alike=self.max_alike, excerpts=self.excerpts,
             limits=self.limits, jobs=self.jobs, participant=self.participant, parameters=self.changes,
             frozen=None if self.protocol is None else self.frozen(self.protocol),
-            header=tuple(arguments.mapping(self.header, "header").items()),
+            header=tuple(as_mapping(self.header, "header").items()),
             scoring=ScoringOptions(
                 breakdown=self.breakdown, values=self.show_values,
                 plugin_errors=self.plugin_errors and not self.participant, options=self._parsed[0],
@@ -142,13 +148,13 @@ class CallOptions:
 
         given = path_of_contract(protocol, PROTOCOL)
         if isinstance(given, str | os.PathLike):
-            source = arguments.source(os.fspath(given), self.limits)
+            source = file_source(os.fspath(given), self.limits)
         else:
             from medcontract.results.reference import Protocol
 
             if not isinstance(given, Protocol):
                 raise CallError(f"expected a path or a result of freeze_protocol, got {type(given).__name__}")
-            source = arguments.input_source(given.to_json().encode(), PROTOCOL, "protocol.json")
+            source = input_source(given.to_json().encode(), PROTOCOL, "protocol.json")
         frozen = FrozenProtocol.of(load_source(source, PROTOCOL).value.model_dump())
         frozen.check_not_changed(self.changes)
         return frozen
@@ -183,7 +189,7 @@ class CallOptions:
     @cached_property
     def _parsed(self) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
         """The values of options of tracks, and the changed parameters. Raises `CallError`."""
-        changed = arguments.mapping(self.parameters, "parameters")
+        changed = as_mapping(self.parameters, "parameters")
         found: dict[str, Any] = {}
         for name in self.track_options:
             if name not in self._known and name not in self._frames:
@@ -201,7 +207,7 @@ class CallOptions:
                 raise CallError(words(f"'{name}' is given twice, as ", parameter(name), " and as ", each.wording))
             else:
                 changed[name] = value
-        return found, arguments.changes(changed)
+        return found, exact_strings(changed)
 
     def require_protocol_options(self) -> None:
         """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
@@ -222,9 +228,9 @@ class CallOptions:
         if not isinstance(file, str | os.PathLike | bytes):
             raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
         if isinstance(file, bytes):
-            source = arguments.input_source(file, option.contract, None)
+            source = input_source(file, option.contract, None)
         else:
-            source = arguments.source(os.fspath(file), self.limits)
+            source = file_source(os.fspath(file), self.limits)
         return load_source(source, option.contract).value.model_dump(exclude_none=True)
 
     # what the call uses while it runs
@@ -293,3 +299,100 @@ def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> An
     if specified not in (None, wanted):
         raise CallError(f"{path}: expected a file of {wanted}, not of {specified}")
     return path
+
+
+# --- single arguments
+
+
+def is_frame(value: object) -> bool:
+    """Return whether a value is a pandas DataFrame, without importing pandas."""
+    return hasattr(value, "iloc") and hasattr(value, "columns")
+
+
+def as_paths(given: Any) -> tuple[FileName, ...]:
+    """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
+    if isinstance(given, str | os.PathLike):
+        return (given,)
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise CallError(f"expected a path or a list of paths, got {type(given).__name__}")
+    found = tuple(given)
+    for each in found:
+        if not isinstance(each, str | os.PathLike):
+            hint = "pass each path as a separate argument" if isinstance(each, list | tuple) else None
+            raise CallError(f"expected a path, got {type(each).__name__}", hint)
+    return found
+
+
+def as_mapping(given: Mapping[str, Any] | None, argument: str) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise CallError(f"'{argument}' must be a mapping, not {type(given).__name__}")
+    return dict(given or {})
+
+
+def require_strings(values: Iterable[object]) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            hint = "pass each string as a separate argument" if isinstance(value, list | tuple) else None
+            raise CallError(f"expected a string, got {type(value).__name__}", hint)
+
+
+def require_at_least(minimum: int, **numbers: Any) -> None:
+    from numbers import Integral
+
+    for name, number in numbers.items():
+        if number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, Integral):
+            raise CallError(f"'{name}' must be an integer, not {type(number).__name__}")
+        if number < minimum:
+            raise CallError(f"'{name}' must be at least {minimum}, not {number}")
+
+
+def require_draft(draft: str) -> None:
+    from medcontract.schemas.publishing import DRAFTS
+
+    if draft not in DRAFTS:
+        raise CallError(f"unknown draft '{draft}'", f"use one of: {', '.join(DRAFTS)}")
+
+
+def input_source(file: FileName | bytes | DataFrame, contract: str | None, name: str | None) -> Source:
+    if not is_frame(file):
+        from medcontract.evaluation.files import input_file
+
+        return input_file(cast("FileName | bytes", file), name)
+    from medcontract.validation.frames import frame_source
+
+    return frame_source(cast("DataFrame", file), contract, name)
+
+
+def file_source(path: str | Source, limits: Limits | None) -> Source:
+    from medcontract.reading.source import Source, open_source
+
+    return path if isinstance(path, Source) else open_source(path, limits)
+
+
+def exact_strings(parameters: Mapping[str, Number] | None) -> tuple[tuple[str, str], ...]:
+    """Parameters as exact strings."""
+    return tuple((name, _exact(name, value)) for name, value in as_mapping(parameters, "parameters").items())
+
+
+def _exact(name: str, value: Any) -> str:
+    from decimal import Decimal
+    from numbers import Integral, Real
+
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, Decimal | Real):
+        raise CallError(f"'{name}' must be a number or a string, not {type(value).__name__}")
+    if isinstance(value, Decimal):
+        return str(value)
+    return str(int(value)) if isinstance(value, Integral) else repr(float(value))
+
+
+def load_plugins(names: str | Iterable[str]) -> None:
+    """Load plugins, given as a name or several."""
+    for name in (names,) if isinstance(names, str) else names:
+        from medcontract.scoring import tracks
+
+        require_local(name, LOAD_PLUGIN, "download the plugin first, and read it")
+        tracks.load_plugin(name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-    from medcontract.arguments import FileName
+    from medcontract.options import FileName
 
 __all__ = ["assert_valid"]
 

@@ -6,12 +6,22 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract import arguments
 from medcontract.addresses import require_local
 from medcontract.api.validation import MAX_PROBLEMS
-from medcontract.arguments import FileName, FileNames, Notice, Number
 from medcontract.errors import CallError, option, words
-from medcontract.options import PROTOCOL, CallOptions, path_of_contract
+from medcontract.options import (
+    PROTOCOL,
+    CallOptions,
+    FileName,
+    FileNames,
+    Notice,
+    Number,
+    as_paths,
+    file_source,
+    path_of_contract,
+    require_at_least,
+    require_strings,
+)
 
 if TYPE_CHECKING:
     from medcontract.signatures import (
@@ -74,7 +84,7 @@ def freeze_protocol(
     from medcontract.scoring import tracks
 
     options.require_protocol_options()
-    given = options.files(arguments.paths(truth)).files
+    given = options.files(as_paths(truth)).files
     return freeze(tracks.track(track), options.changes, given, options.settings, note)
 
 
@@ -117,15 +127,15 @@ def template(
     options = CallOptions.of(locals())
     from medcontract.evaluation.template import template as fill
 
-    arguments.require_strings([contract_id, format])
+    require_strings([contract_id, format])
     if format not in TEMPLATE_FORMATS:
         raise CallError(f"unknown format '{format}'", f"use one of {', '.join(TEMPLATE_FORMATS)}")
 
-    given = options.files(arguments.paths(cases)).files
+    given = options.files(as_paths(cases)).files
     if len(given) != 1:
         raise CallError("the cases must be one file", "pass the file in the folder that lists them")
     ((path, cases_contract),) = given
-    filled = fill(contract_id, arguments.source(path, options.limits), cases_contract, format)
+    filled = fill(contract_id, file_source(path, options.limits), cases_contract, format)
     if options.notice and filled.lacking:
         fields = ", ".join(filled.lacking)
         options.notice(f".{format} cannot contain the header ({fields}): pass it to score with --set NAME=VALUE")
@@ -157,7 +167,7 @@ def check_challenge(
     from medcontract.results.validation import Validation
     from medcontract.validation.report import ProblemCollector
 
-    arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     source = Source(file, name) if isinstance(file, bytes) else open_source(file)
     source.name = source.name if name is None else name
     report, _ = check_file(source, ProblemCollector(max_problems, max_alike, excerpts))
@@ -187,7 +197,7 @@ def new_challenge(
     from medcontract.reading.source import open_source
 
     require_local(folder, "cannot write", "write to a local folder, and copy it")
-    arguments.require_strings([*classes, *([] if challenge_id is None else [challenge_id])])
+    require_strings([*classes, *([] if challenge_id is None else [challenge_id])])
     files = challenge_files(Path(folder), None if truth is None else open_source(truth), classes, challenge_id)
     *examples, challenge = write_new_files(folder, files, force)
     return (challenge, *examples)
@@ -241,7 +251,7 @@ def bundle(
 
     require_platform(platform)
     require_local(out, "cannot write", "write to a local folder, and copy it")
-    given_truth = arguments.paths(truth)
+    given_truth = as_paths(truth)
     files = [split_known(path)[0] for path in given_truth]
     if not files:
         raise CallError("there is no truth", words("pass its files with ", option("--truth", "FILE")))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from medcontract import arguments
 from medcontract.addresses import require_local
-from medcontract.arguments import FileName
+from medcontract.options import FileName, load_plugins, require_draft, require_strings
 
 if TYPE_CHECKING:
     from medcontract.results.schemas import ContractSchema
@@ -47,7 +46,7 @@ def get_contract(contract_id: str) -> Contract[Any]:
     """A contract with its models and rules. Raises `UnknownContract`."""
     from medcontract.contracts import registry
 
-    arguments.require_strings([contract_id])
+    require_strings([contract_id])
     return registry.contract(contract_id)
 
 
@@ -64,8 +63,8 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
 
     from medcontract.schemas.files import schema_of
 
-    arguments.require_strings([contract_id])
-    arguments.require_draft(draft)
+    require_strings([contract_id])
+    require_draft(draft)
     return deepcopy(schema_of(contract_id, record, draft))
 
 
@@ -81,7 +80,7 @@ def data_dictionary(contract_id: str, *, record: bool = False) -> DataDictionary
     """A contract, or one record of a collection, as tables: fields, types, allowed values, rules and examples."""
     from medcontract.schemas import dictionary
 
-    arguments.require_strings([contract_id])
+    require_strings([contract_id])
     return dictionary.data_dictionary(contract_id, record)
 
 
@@ -94,8 +93,8 @@ def export_schemas(
     """
     from medcontract.schemas.files import export
 
-    arguments.require_strings(contract_ids)
-    arguments.require_draft(draft)
+    require_strings(contract_ids)
+    require_draft(draft)
     return export(folder, contract_ids, draft, base_url)
 
 
@@ -123,7 +122,7 @@ def explain(*codes: str) -> Explanation:
     from medcontract.plugins.codes import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
-    arguments.require_strings(codes)
+    require_strings(codes)
     wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
     if not codes or not all(name in problem_codes() for name in wanted):
         load_installed()
@@ -139,7 +138,7 @@ def normalize(*texts: str) -> Normalization:
     from medcontract.normalizers.text import steps, tight
     from medcontract.results.reference import Normalization, NormalizationStep, NormalizedText
 
-    arguments.require_strings(texts)
+    require_strings(texts)
 
     def normalized(text: str) -> NormalizedText:
         applied = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
@@ -181,7 +180,7 @@ def list_track_options() -> tuple[tuple[str, Option], ...]:
 
 def load_plugin(name: str) -> None:
     """Load custom contracts, metrics and tracks from a module or a .py file. Raises `CallError`."""
-    arguments.load_plugins(name)
+    load_plugins(name)
 
 
 def broken_plugins() -> tuple[str, ...]:

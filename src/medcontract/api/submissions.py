@@ -6,12 +6,20 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract import arguments
 from medcontract.api.validation import referenced_files, validate
-from medcontract.arguments import FileName, Notice, Number, Progress
 from medcontract.errors import CallError, InvalidData, command, words
 from medcontract.extras import DataFrame
-from medcontract.options import CallOptions, path_of_contract
+from medcontract.options import (
+    CallOptions,
+    FileName,
+    Notice,
+    Number,
+    Progress,
+    as_paths,
+    file_source,
+    input_source,
+    path_of_contract,
+)
 
 if TYPE_CHECKING:
     from medcontract.reading.limits import Limits
@@ -169,7 +177,7 @@ def leaderboard(
     settings = options.settings
     if reports is None:
         settings = settings._replace(keep=_FIRST_KINDS, alike=1)
-    split = matching([split_known(each, options.contract) for each in arguments.paths(submissions)])
+    split = matching([split_known(each, options.contract) for each in as_paths(submissions)])
     found = submissions_in(split, options.limits, options.excluded)
     if measured is not None:
         found = with_measured(found, os.fspath(measured), options.limits)
@@ -265,9 +273,9 @@ def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
 
         if not isinstance(given, Score):
             raise CallError(f"expected a path or a result of score, got {type(given).__name__}")
-        return load_source(arguments.input_source(given.to_json().encode(), _SCORE, "score.json"), _SCORE)
+        return load_source(input_source(given.to_json().encode(), _SCORE, "score.json"), _SCORE)
     try:
-        return load_source(arguments.source(os.fspath(given), limits), _SCORE)
+        return load_source(file_source(os.fspath(given), limits), _SCORE)
     except InvalidData:
         other = validate(given).contract if given != "-" else None
         if other in (None, _SCORE):

@@ -6,12 +6,20 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract import arguments
 from medcontract.addresses import require_local
-from medcontract.arguments import FileName, FileNames, Notice, Progress
 from medcontract.errors import CallError, option, report_plugin_errors, words
-from medcontract.extras import DataFrame, DataFrameSchema, is_frame
-from medcontract.options import CallOptions
+from medcontract.extras import DataFrame, DataFrameSchema
+from medcontract.options import (
+    CallOptions,
+    FileName,
+    FileNames,
+    Notice,
+    Progress,
+    as_paths,
+    file_source,
+    input_source,
+    is_frame,
+)
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
@@ -71,7 +79,7 @@ def validate(
         raise CallError("a DataFrame is checked against a contract, not a schema", "pass contract=…")
     with options.pool() as pool:
         check = _check_for(schema, referenced, allow_refs, options.jobs, pool)
-        source = arguments.input_source(file, contract, name)
+        source = input_source(file, contract, name)
         report = unchanged(check, source, contract, ProblemCollector(options.max_problems), None)
     report = _require_image_references(Validation.of((report,)), referenced).files[0]
     return report._failing_on_warnings() if options.strict else report
@@ -111,7 +119,7 @@ def validate_files(
     from medcontract.validation.dispatch import guarded
     from medcontract.validation.report import ProblemCollector
 
-    paths = arguments.paths(files)
+    paths = as_paths(files)
     given = options.files(paths, schema=schema)
     if not given.files:
         raise CallError("there are no files to check", "pass the paths of files or folders")
@@ -128,7 +136,7 @@ def validate_files(
         advance = checking.start(path)
 
         def checked() -> FileReport:
-            source = arguments.source(path, options.limits)
+            source = file_source(path, options.limits)
             return guarded(validator, source, contract_id, ProblemCollector(*settings), advance)
 
         if results is None:
@@ -187,7 +195,7 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     from medcontract.reading.folders import leads_out_of
     from medcontract.results.preflight import Fix, RepairMade
 
-    files = arguments.paths(file)
+    files = as_paths(file)
     if len(files) != 1:
         raise CallError(f"expected one file, got {len(files)}", "call fix for each file")
     path, contract_id = split(files[0], contract)
@@ -212,7 +220,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     """
     from medcontract.validation.dispatch import load_source
 
-    return load_source(arguments.input_source(file, contract, name), contract)
+    return load_source(input_source(file, contract, name), contract)
 
 
 def _check_for(
@@ -226,7 +234,7 @@ def _check_for(
 
     `jobs` is the number of processes that check a large file, unless a pool does.
     """
-    allowed = arguments.paths(allow_refs)
+    allowed = as_paths(allow_refs)
     if allowed and schema is None:
         raise CallError(
             "references are allowed, but no schema is given", words("pass it with ", option("--schema", "FILE"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from medcontract.contracts import recognition, registry
 from medcontract.contracts.fast_decoder import RowDecoders
 from medcontract.errors import CallError
-from medcontract.extras import is_frame, require
+from medcontract.extras import require
 from medcontract.problems import Ref
 from medcontract.reading import parquet
 from medcontract.reading.cells import FrameSource, cell_json, cells_json
@@ -55,8 +55,10 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
 def frame_source(frame: pd.DataFrame, contract: str | None, name: str | None = None) -> FrameSource:
     """A DataFrame as input. Raises `CallError` if it is something else, and for a contract that is not flat."""
     require("pandas", "pandas")
+    import pandas as pd
+
     compiled = None if contract is None else registry.find(contract)
-    if not is_frame(frame):
+    if not isinstance(frame, pd.DataFrame):
         raise CallError(f"expected a pandas DataFrame, got {type(frame).__name__}")
     if compiled and not compiled.columns:
         flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
