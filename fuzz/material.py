@@ -54,7 +54,8 @@ class Text(NamedTuple):
 def seeds() -> tuple[Text, ...]:
     """The files to change: vectors, examples and files of the plugin, each with the contract of its folder."""
     found = []
-    for folder in (ROOT / "tests" / "vectors", ROOT / "src" / "medcontract" / "examples", PLUGIN):
+    vectors = (ROOT / "conformance" / "files", ROOT / "tests" / "vectors")
+    for folder in (*vectors, ROOT / "src" / "medcontract" / "examples", PLUGIN):
         for path in sorted(folder.rglob("*")):
             if path.suffix in (".json", ".jsonl", ".csv") and path.stat().st_size < 20_000:
                 track = "/".join(path.relative_to(folder).parts[:2])

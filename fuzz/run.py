@@ -4,7 +4,7 @@ script/fuzz [--inputs 200000] [--jobs 2] [--seed 1] [--seconds 20] [--entrance N
 
 An input is a finding if an exception or a warning escapes, if results are inconsistent, if it takes longer than
 --seconds, or if memory runs out. Findings are written to fuzz/findings/, each with its number: --only repeats that
-input. After the fix, add it to tests/vectors/, or as a test if it is not a file.
+input. After the fix, add it to conformance/, or as a test if it is not a file.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "src" / "medcontract" / "examples"
-VECTORS = ROOT / "tests" / "vectors"
+VECTORS = ROOT / "conformance" / "files"
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 TRUTH_FILES = ("truth", "ground-truth", "references", "labels", "cases", "inventory", "manifest", "lexicon")
 WORDING = frozenset(
@@ -54,7 +54,7 @@ class Run(NamedTuple):
 def make_corpus(target: Path, submissions: int, seed: int) -> None:
     if target.exists():
         raise SystemExit(f"{target} already exists")
-    shutil.copytree(VECTORS, target / "vectors", ignore=shutil.ignore_patterns("expected.txt"))
+    shutil.copytree(VECTORS, target / "vectors")
     shutil.copytree(EXAMPLES, target / "examples")
     shutil.copytree(ROOT / "examples", target / "more-examples")
     shutil.copytree(ROOT / "schemas", target / "schemas")

@@ -13,11 +13,15 @@ from typing import Any, NamedTuple, TypeVar
 from hypothesis import HealthCheck, settings
 from jsonschema import Draft202012Validator
 
+import medcontract
 from medcontract.results.validation import FileReport, Problem
 
 T = TypeVar("T")
 ROOT = Path(__file__).parent.parent
-VECTORS = ROOT / "tests" / "vectors"
+CONFORMANCE = ROOT / "conformance"
+VECTORS = CONFORMANCE / "files"
+OWN_VECTORS = ROOT / "tests" / "vectors"
+"""Files whose problems depend on recognition or on limits, which is why they are not in the conformance suite."""
 SCHEMAS = ROOT / "schemas"
 
 NOT_RECOGNISABLE = frozenset(
@@ -29,34 +33,16 @@ NOT_RECOGNISABLE = frozenset(
 )
 """Vectors whose content matches no contract: only for these, the contract must be specified."""
 
-MANIFEST = "expected.txt"
-_MANIFEST_LINE = re.compile(r"(?P<name>\S+?)(?: \[(?P<contract>\S+)\])?: (?P<problem>ok|MC.+)")
-
-
-class Expected(NamedTuple):
-    """The expectation for one vector."""
-
-    contract: str | None
-    """The recognized contract, "-" for none; None for that of the folder."""
-    problems: list[str]
-
-
-NOT_LISTED = Expected("not listed", ["not listed"])
-"""Instead of an exception, so that only the tests of a vector fail that is not in its manifest."""
+MANIFEST = OWN_VECTORS / "expected.txt"
+_MANIFEST_LINE = re.compile(r"(?P<id>\S+?)(?: \[(?P<contract>\S+)\])?: (?P<problem>.+)")
+LEVELS_OF_FILES = ("syntax", "schema", "rules", "tables")
 
 
 @cache
-def expectations(folder: str) -> dict[str, Expected]:
-    """Read the manifest of a folder of vectors: the name of a file, then a problem or `ok`, on each line."""
-    found: dict[str, Expected] = {}
-    for line in (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").removesuffix("\n").split("\n"):
-        parts = _MANIFEST_LINE.fullmatch(line)
-        if not parts:
-            raise ValueError(f"{folder}/{MANIFEST}: {line!r} is not 'NAME: ok' or 'NAME: CODE severity ...'")
-        expected = found.setdefault(parts["name"], Expected(parts["contract"], []))
-        if parts["problem"] != "ok":
-            expected.problems.append(parts["problem"])
-    return found
+def cases(level: str) -> tuple[dict[str, Any], ...]:
+    """Read a manifest of the conformance suite."""
+    lines = (CONFORMANCE / f"{level}.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(map(json.loads, lines))
 
 
 class Vector(NamedTuple):
@@ -64,11 +50,21 @@ class Vector(NamedTuple):
 
     path: Path
     name: str
-    """The path relative to the folder of vectors, with slashes."""
-    folder: str
-    """The contract whose folder it is in, or "syntax" for files with syntax errors."""
-    verdict: str
-    """valid, invalid, or syntax."""
+    """The path relative to the folder of vectors, with slashes: the id of the case."""
+    contract: str
+    """The contract that is recognized, or "-"."""
+    problems: list[str]
+    """The expected problems, as `problem_line` writes them, if the contract is not named."""
+
+    @property
+    def folder(self) -> str:
+        """The contract whose folder it is in, or "syntax" for files with syntax errors."""
+        return "syntax" if self.name.startswith("syntax/") else "/".join(self.name.split("/")[:2])
+
+    @property
+    def verdict(self) -> str:
+        """The name of the folder: valid, invalid, or syntax."""
+        return "syntax" if self.folder == "syntax" else self.name.split("/")[2]
 
     @property
     def given(self) -> str | None:
@@ -78,26 +74,41 @@ class Vector(NamedTuple):
     @property
     def expected(self) -> list[str]:
         """The expected result of `report_lines`."""
-        contract, problems = expectations(self.folder).get(self.file, NOT_LISTED)
-        return [f"contract {contract or self.folder}", *problems]
-
-    @property
-    def file(self) -> str:
-        """The name of the file in the manifest."""
-        return self.name.removeprefix(f"{self.folder}/")
+        return [f"contract {self.contract}", *self.problems]
 
 
 @cache
 def vectors() -> tuple[Vector, ...]:
-    """All vectors that are checked alone."""
-    found: list[Vector] = []
-    for path in sorted(VECTORS.rglob("*")):
-        parts = path.relative_to(VECTORS).parts
-        if not path.is_file() or path.name == MANIFEST or parts[0] == "between":
-            continue
-        folder, verdict = ("syntax", "syntax") if parts[0] == "syntax" else ("/".join(parts[:2]), parts[2])
-        found.append(Vector(path, "/".join(parts), folder, verdict))
-    return tuple(found)
+    """All files that are checked alone: those of the conformance suite, and our own."""
+    found = {
+        case["id"]: Vector(
+            VECTORS / case["id"],
+            case["id"],
+            case["contract"] or "-",
+            list(map(expected_line, case["expect"]["problems"])),
+        )
+        for level in LEVELS_OF_FILES
+        for case in cases(level)
+    }
+    for line in MANIFEST.read_text(encoding="utf-8").splitlines():
+        parts = _MANIFEST_LINE.fullmatch(line)
+        assert parts, f"{MANIFEST}: {line!r} is not 'ID [contract]: CODE severity ...'"
+        name = parts["id"]
+        vector = found.setdefault(name, Vector(OWN_VECTORS / name, name, parts["contract"] or "-", []))
+        vector.problems.append(parts["problem"])
+        vector.problems.sort(key=_file_order)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _file_order(line: str) -> tuple[int, int, bool]:
+    code, _, number, column, *_ = line.split(" ")
+    return int(number), 0 if column == "-" else int(column), code != "MC510"
+
+
+def expected_line(problem: dict[str, Any]) -> str:
+    """A problem of a case as `problem_line` writes it."""
+    numbers = ("-" if problem[key] is None else str(problem[key]) for key in ("line", "column", "record"))
+    return " ".join([problem["code"], problem["severity"], *numbers, problem["pointer"] or '""'])
 
 
 def problem_line(problem: Problem) -> str:
@@ -111,10 +122,18 @@ def report_lines(report: FileReport) -> list[str]:
     return [f"contract {report.contract or '-'}", *map(problem_line, report.problems)]
 
 
-def manifest_advice(folder: str, name: str, problems: Sequence[str]) -> str:
-    """What to do if the problems of a vector differ from its manifest, whose lines start with `name`."""
-    lines = "\n".join(f"{name}: {problem}" for problem in problems or ["ok"])
-    return f"If these problems are correct, write them to tests/vectors/{folder}/{MANIFEST}, sorted by name:\n{lines}"
+def new_case(vector: Vector) -> str:
+    """Return the line of a manifest for a vector, to be checked and added by hand."""
+    container = vector.path.suffix[1:]
+    report = medcontract.validate(vector.path, vector.given or (None if vector.contract == "-" else vector.contract))
+    keys = ("code", "severity", "line", "column", "record", "pointer", *(["field"] if container == "csv" else []))
+    problems = [{key: getattr(problem, key) for key in keys} for problem in report.problems if problem.code != "MC510"]
+    level = "tables" if container == "csv" else "rules" if any(p["code"][2] == "2" for p in problems) else "schema"
+    return json.dumps({
+        "id": vector.name, "level": "syntax" if vector.folder == "syntax" else level, "contract": report.contract,
+        "container": container, "input": f"files/{vector.name}",
+        "expect": {"ok": report.ok, "problems": problems}, "about": [],
+    }, ensure_ascii=False)  # fmt: skip
 
 
 @cache

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from tests.commands import KEYS, SENT, TRACKS, TRUTH, Call, all_files, on_a_terminal, sent_file, truth_file
 from tests.scoring_files import CLASSES
-from tests.support import VECTORS
+from tests.support import vectors
 
 import medcontract
 from medcontract.contracts.registry import compiled
 from medcontract.contracts.rules.cross_file import lost_zeros_hint
 from medcontract.reading.diagnosis import MOST_BYTES, encoding_of
 
-SYNTAX = VECTORS / "syntax"
+SYNTAX = {vector.path.name: vector.path for vector in vectors() if vector.folder == "syntax"}
 _PANDAS = "df.to_dict('records')"
 _ONE_PER_LINE = "df.to_json(path, orient='records', lines=True)"
 _PYTHON = "json.dump(data, file), not with str(data)"
@@ -133,7 +133,7 @@ HINTS = {
 @pytest.mark.parametrize("name", HINTS)
 def test_hint(name: str) -> None:
     """All problems of the file are of one kind, and have the hint; no cell of the file is quoted in it."""
-    report = medcontract.validate_files([SYNTAX / name]).files[0]
+    report = medcontract.validate_files([SYNTAX[name]]).files[0]
     assert {HINTS[name] in (problem.hint or "") for problem in report.problems} == {True}, report.problems
     assert len({(problem.code, problem.message) for problem in report.problems}) == 1
     assert not report.wrong_call
@@ -144,7 +144,7 @@ def test_hint(name: str) -> None:
 def test_tables_with_their_contract(name: str) -> None:
     """Specifying the contract does not turn one problem into one for each column."""
     found, named = (
-        medcontract.validate_files([SYNTAX / name], contract).files[0] for contract in (None, "reports/predictions")
+        medcontract.validate_files([SYNTAX[name]], contract).files[0] for contract in (None, "reports/predictions")
     )
     assert [problem.code for problem in named.problems] == [problem.code for problem in found.problems]
 
@@ -152,7 +152,7 @@ def test_tables_with_their_contract(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in HINTS if name.startswith(("pandas", "single", "records", "holds"))])
 def test_records_with_their_contract(name: str) -> None:
     """Specifying the contract does not turn one problem into one for each key."""
-    report = medcontract.validate_files([SYNTAX / name], "reports/predictions").files[0]
+    report = medcontract.validate_files([SYNTAX[name]], "reports/predictions").files[0]
     assert len({(problem.code, problem.message) for problem in report.problems}) == 1
 
 

@@ -1,4 +1,4 @@
-"""Every file under `tests/vectors` is a test by being there."""
+"""Every case of the conformance suite that is a file or a set of files, and every file in `tests/vectors`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from tests.commands import Call
 from tests.support import (
-    MANIFEST,
-    NOT_LISTED,
+    CONFORMANCE,
+    LEVELS_OF_FILES,
     NOT_RECOGNISABLE,
+    OWN_VECTORS,
     VECTORS,
     Vector,
     assert_sound,
-    expectations,
-    manifest_advice,
+    cases,
+    new_case,
     report_lines,
     vectors,
 )
@@ -31,7 +32,7 @@ _EXPECTED_LINE = re.compile(r'MC[0-5][0-9]{2} (error|warning) (-|[1-9][0-9]*) (-
 each_vector = pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector.name)
 each_recognized_vector = pytest.mark.parametrize(
     "vector",
-    [v for v in vectors() if v.expected[0] not in ("contract -", f"contract {NOT_LISTED.contract}")],
+    [v for v in vectors() if v.contract != "-"],
     ids=lambda vector: vector.name,
 )
 
@@ -43,43 +44,40 @@ def _with_plain_line_feeds() -> list[Vector]:
 
 @each_vector
 def test_vector(vector: Vector) -> None:
-    """A file has exactly the problems that its manifest lists, in that order and at those places."""
+    """A file has exactly the problems of its case, in that order and at those places."""
     report = medcontract.validate_files([vector.path], vector.given).files[0]
-    contract, *problems = report_lines(report)
-    name = f"{vector.file} [{contract.removeprefix('contract ')}]" if vector.folder == "syntax" else vector.file
-    assert [contract, *problems] == vector.expected, manifest_advice(vector.folder, name, problems)
+    assert report_lines(report) == vector.expected, f"if the problems are correct, write this case:\n{new_case(vector)}"
     assert_sound(report)
     assert not report.wrong_call
 
 
 def test_verdict_of_folders() -> None:
-    """What is in `valid` has no errors, what is not has at least one, and each line of a manifest is well formed."""
+    """What is in `valid` has no errors, what is not has at least one, and each expected problem is well formed."""
     assert len(vectors()) > 600
     for vector in vectors():
-        lines = vector.expected[1:]
-        assert [line for line in lines if not _EXPECTED_LINE.fullmatch(line)] == [], vector.name
-        assert any(" error " in line for line in lines) == (vector.verdict != "valid"), vector.name
+        assert [line for line in vector.problems if not _EXPECTED_LINE.fullmatch(line)] == [], vector.name
+        assert any(" error " in line for line in vector.problems) == (vector.verdict != "valid"), vector.name
 
 
-@pytest.mark.parametrize("folder", [*sorted({v.folder for v in vectors()}), "between"])
-def test_manifest(folder: str) -> None:
-    """Every vector has its lines in the manifest of its folder, sorted by name, and every line its vector."""
-    if folder == "between":
-        names = [path.name for path in _SETS]
-    else:
-        names = [v.name.removeprefix(f"{folder}/") for v in vectors() if v.folder == folder]
-    assert list(expectations(folder)) == sorted(names)
-    lines = (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if line.endswith(": ok")] == [
-        f"{name}: ok" for name, expected in expectations(folder).items() if not expected.problems
-    ]
+def test_every_file_has_a_case() -> None:
+    """Each file in `conformance/files` and `tests/vectors` is the input of a case, and there are no others."""
+    inputs = {case["input"] for level in LEVELS_OF_FILES for case in cases(level)}
+    inputs |= {file["input"] for level in ("files", "score") for case in cases(level) for file in case["files"]}
+    there = {path.relative_to(CONFORMANCE).as_posix(): path for path in VECTORS.rglob("*") if path.is_file()}
+    assert inputs - set(there) == set()
+    without = sorted(set(there) - inputs)
+    assert without == [], "\n".join(
+        new_case(Vector(there[name], name.removeprefix("files/"), "-", [])) for name in without if "between" not in name
+    )
+    own = {path.relative_to(OWN_VECTORS).as_posix() for path in OWN_VECTORS.rglob("*.*") if path.suffix != ".txt"}
+    assert own == {vector.name for vector in vectors() if OWN_VECTORS in vector.path.parents}
 
 
 def test_every_contract_has_vectors() -> None:
     """Each contract of files that people write has valid and invalid ones."""
     there = {(v.folder, v.verdict) for v in vectors()}
     missing = [
-        f"add files to tests/vectors/{contract.id}/{verdict}"
+        f"add files to conformance/files/{contract.id}/{verdict}"
         for contract in registry.contracts()
         for verdict in ("valid", "invalid")
         if not contract.output and (contract.id, verdict) not in there
@@ -102,8 +100,7 @@ def test_named_contract_and_bytes(vector: Vector) -> None:
 
     Except for the warning that the contract, if it was recognized, allows any other keys.
     """
-    contract = vector.expected[0].removeprefix("contract ")
-    named = medcontract.validate_files([vector.path], contract).files[0]
+    named = medcontract.validate_files([vector.path], vector.contract).files[0]
     as_bytes = medcontract.validate(vector.path.read_bytes(), vector.given, name=vector.path.name)
     assert report_lines(named) == [line for line in vector.expected if not line.startswith("MC510")]
     assert report_lines(as_bytes) == vector.expected
@@ -121,7 +118,7 @@ def test_line_ends(vector: Vector) -> None:
 
 # --- rules between files -------------------------------------------------------------------------
 
-_SETS = sorted(path for path in (VECTORS / "between").iterdir() if path.is_dir())
+_SETS = cases("files")
 _NOT_SCORED = {
     "benchmark-cases-not-all-answered",
     "extraction-all-right",
@@ -136,19 +133,30 @@ _NOT_SCORED = {
 }
 """Sets without a truth, without a submission, or without a header field that the result needs."""
 
-each_set = pytest.mark.parametrize("folder", _SETS, ids=lambda folder: folder.name)
+each_set = pytest.mark.parametrize("case", _SETS, ids=lambda case: case["id"])
 
 
-def _files_of(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir())
+def _files_of(case: dict[str, Any]) -> list[Path]:
+    return [CONFORMANCE / file["input"] for file in case["files"]]
 
 
-def _expected(folder: Path) -> list[str]:
-    return expectations("between").get(folder.name, NOT_LISTED).problems
+def _expected(case: dict[str, Any]) -> list[str]:
+    return [
+        " ".join(
+            [
+                p["code"],
+                p["severity"],
+                p["file"],
+                "-" if p["record"] is None else str(p["record"]),
+                p["pointer"] or '""',
+            ]
+        )
+        for p in case["expect"]["problems"]
+    ]
 
 
 def _between(problems: Iterable[dict[str, Any]]) -> list[str]:
-    """Problems of rules between files as the lines of the manifest: those of a file as a whole, then by record."""
+    """Problems of rules between files as lines: those of a file as a whole, then by record."""
     found = []
     for problem in problems:
         if problem["code"].startswith("MC3"):
@@ -160,26 +168,29 @@ def _between(problems: Iterable[dict[str, Any]]) -> list[str]:
 
 
 @each_set
-def test_between(folder: Path, call: Call) -> None:
-    """`preflight` finds exactly the problems that the manifest lists for a set of files."""
-    checks = call("preflight", "--format", "json", *_files_of(folder)).json["checks"]
-    found = _between(problem for check in checks for problem in check["problems"])
-    assert found == _expected(folder), manifest_advice("between", folder.name, found)
+def test_between(case: dict[str, Any], call: Call) -> None:
+    """`preflight` finds exactly the problems of the case of a set of files."""
+    checks = call("preflight", "--format", "json", *_files_of(case)).json["checks"]
+    assert _between(problem for check in checks for problem in check["problems"]) == _expected(case)
 
 
 @each_set
-def test_between_scored(folder: Path, call: Call) -> None:
+def test_between_scored(case: dict[str, Any], call: Call) -> None:
     """`score` finds the same problems, where there is something to score."""
-    ran = call("score", "--format", "json", *_files_of(folder))
-    assert (ran.code == 2) == (folder.name in _NOT_SCORED)
+    ran = call("score", "--format", "json", *_files_of(case))
+    assert (ran.code == 2) == (_name(case) in _NOT_SCORED)
     if ran.code != 2:
-        assert _between(ran.json["problems"]) == _expected(folder)
+        assert _between(ran.json["problems"]) == _expected(case)
+
+
+def _name(case: dict[str, Any]) -> str:
+    return str(case["id"]).removeprefix("between/")
 
 
 def test_every_kind_of_rule_between_files_has_a_vector() -> None:
     """No code of a rule between files goes without a set of files that breaks it, and that `score` sees."""
     published = {rule.code for c in registry.contracts() for rule in c.rules if isinstance(rule, CrossFileRule)}
-    scored = [folder for folder in _SETS if folder.name not in _NOT_SCORED]
-    for folders in (_SETS, scored):
-        lines = [line for folder in folders for line in _expected(folder)]
-        assert {line.split()[0] for line in lines} == published, "each code needs a folder in tests/vectors/between"
+    scored = [case for case in _SETS if _name(case) not in _NOT_SCORED]
+    for sets in (_SETS, scored):
+        found = {problem["code"] for case in sets for problem in case["expect"]["problems"]}
+        assert found == published, "each code needs a case of the level files"

@@ -20,7 +20,7 @@ from script.doc_pages import codes_page
 from tests.acceptance.test_preflight import PREFLIGHT_CODES
 from tests.acceptance.test_preflight_answers import ANSWER_CODES
 from tests.archive_files import pack
-from tests.support import MANIFEST, ROOT, VECTORS, expectations, lesion
+from tests.support import ROOT, cases, lesion, vectors
 from tests.unit.challenges import test_challenge_file
 
 import medcontract
@@ -34,9 +34,8 @@ _CODE = re.compile(r"MC[0-9]{3}")
 
 def _codes_of_vectors() -> set[str]:
     """All codes in the manifests of vectors."""
-    folders = [path.parent.relative_to(VECTORS).as_posix() for path in VECTORS.rglob(MANIFEST)]
-    expected = [entry for folder in folders for entry in expectations(folder).values()]
-    return {problem.split(" ")[0] for entry in expected for problem in entry.problems}
+    between = {problem["code"] for case in cases("files") for problem in case["expect"]["problems"]}
+    return between | {problem.split(" ")[0] for vector in vectors() for problem in vector.problems if problem != "ok"}
 
 
 # --- codes that no file alone can show -----------------------------------------------------------

@@ -8,9 +8,20 @@ from tests.support import ROOT
 
 _NAME = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|md|json|toml|txt)|(?:[\w.-]+/)+(?=[`<]))")
 """A file, a folder, or the folder of a placeholder such as `<track>.py`."""
-_FOLDERS = ("src/medcontract", "tests", "schemas", "docs", "script", "fuzz", "benchmarks", "examples", "js")
+_FOLDERS = (
+    "src/medcontract",
+    "conformance",
+    "tests",
+    "schemas",
+    "docs",
+    "script",
+    "fuzz",
+    "benchmarks",
+    "examples",
+    "js",
+)
 _CREATED = {"fuzz/findings"}
-_PLACEHOLDERS = {"valid", "invalid", "expected.txt"}
+_PLACEHOLDERS = {"valid", "invalid"}
 """Names in every folder of vectors."""
 
 

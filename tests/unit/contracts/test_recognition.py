@@ -67,7 +67,7 @@ def _document(contract_id: str) -> Record:
         if "empty" not in path.name and "failed" not in path.name:
             found: Record = json.loads(path.read_text("utf-8-sig"))
             return found
-    raise AssertionError(f"add a .json to tests/vectors/{contract_id}/valid")
+    raise AssertionError(f"add a .json to conformance/files/{contract_id}/valid")
 
 
 def _entry(contract_id: str) -> CompiledContract:

@@ -199,7 +199,7 @@ def test_bool_is_the_verdict(tmp_path: Path) -> None:
     good = medcontract.validate(b'{"image_id": "I-1", "label": "MEL"}', name="x.jsonl")
     bad = medcontract.validate(b'{"image_id": "I-1", "label": "x"}', name="x.jsonl")
     assert (bool(good), len(good), bool(bad), len(bad)) == (True, 0, False, 1)
-    warned = medcontract.validate(Path("tests/vectors/lesions/model/valid/warn-size-150.json").resolve())
+    warned = medcontract.validate(Path("conformance/files/lesions/model/valid/warn-size-150.json").resolve())
     assert warned
     assert len(warned) == 1
     assert medcontract.validate_files([EXAMPLES / "lesions"])
