@@ -3,6 +3,7 @@ docs/challenge-reference.md."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import msgspec
 from script.doc_pages import codes_page, reference_page
 
 from medcontract._version import __version__
+from medcontract.conformance import LEVELS
 from medcontract.contracts import registry
 from medcontract.schemas.compile import build_index
 from medcontract.schemas.json_schema import text, type_names
@@ -28,11 +30,31 @@ def main() -> None:
         path.write_text(content, encoding="utf-8")
     names = {name: type_names(json.loads(content)) for name, content in published(registry.contracts()).items()}
     (ROOT / "tests" / "type-names.json").write_text(text(names), encoding="utf-8")
+    (ROOT / "conformance" / "version.json").write_text(text(conformance_version()), encoding="utf-8")
     (ROOT / "docs").mkdir(exist_ok=True)
     (ROOT / "docs" / "codes.md").write_text(codes_page(), encoding="utf-8")
     (ROOT / "docs" / "challenge-reference.md").write_text(reference_page(), encoding="utf-8")
     pages = "docs/codes.md and docs/challenge-reference.md"
-    print(f"compiled.json, schemas/, tests/type-names.json, {pages} are up to date")
+    print(f"compiled.json, schemas/, conformance/version.json, tests/type-names.json, {pages} are up to date")
+
+
+def conformance_version() -> dict[str, object]:
+    """Return the version of the conformance suite, which is written by hand, with its counts and hashes."""
+    folder = ROOT / "conformance"
+    kept = json.loads((folder / "version.json").read_bytes())
+    manifests = {f"{level}.jsonl": (folder / f"{level}.jsonl").read_bytes() for level in LEVELS}
+    files = sorted(path for path in (folder / "files").rglob("*") if path.is_file())
+    listed = "".join(f"{_sha256(path.read_bytes())}  {path.relative_to(folder).as_posix()}\n" for path in files)
+    return {
+        "version": kept["version"],
+        "cases": {level: manifests[f"{level}.jsonl"].count(b"\n") for level in LEVELS},
+        "sha256": {name: _sha256(content) for name, content in manifests.items()} | {"files": _sha256(listed.encode())},
+        "withdrawn": kept["withdrawn"],
+    }
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 if __name__ == "__main__":

@@ -41,8 +41,7 @@ LEVELS_OF_FILES = ("syntax", "schema", "rules", "tables")
 @cache
 def cases(level: str) -> tuple[dict[str, Any], ...]:
     """Read a manifest of the conformance suite."""
-    lines = (CONFORMANCE / f"{level}.jsonl").read_text(encoding="utf-8").splitlines()
-    return tuple(map(json.loads, lines))
+    return tuple(map(json.loads, (CONFORMANCE / f"{level}.jsonl").read_bytes().splitlines()))
 
 
 class Vector(NamedTuple):

@@ -6,7 +6,7 @@ import re
 
 from tests.support import ROOT
 
-_NAME = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|md|json|toml|txt)|(?:[\w.-]+/)+(?=[`<]))")
+_NAME = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|md|jsonl?|toml|txt)|(?:[\w.-]+/)+(?=[`<]))")
 """A file, a folder, or the folder of a placeholder such as `<track>.py`."""
 _FOLDERS = (
     "src/medcontract",

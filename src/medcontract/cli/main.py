@@ -27,6 +27,7 @@ COMMANDS = {
     "schema": "List, show, export, check and diff the published JSON Schemas.",
     "protocol": "List and show the frozen parameters of each track.",
     "challenge": "Create and check a challenge of your own.",
+    "conformance": "Test an implementation in another language.",
     "bundle": "Write a scoring bundle for a challenge platform.",
     "init": "Create a small, valid set of example files.",
     "fix": "Repair what has exactly one right repair.",

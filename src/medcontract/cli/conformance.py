@@ -1,0 +1,61 @@
+"""`medcontract conformance`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from medcontract import conformance
+from medcontract.cli.group import SuggestingGroup
+from medcontract.rendering.page import clean
+
+_EPILOG = """\b
+Examples:
+  medcontract conformance run -- node my-checker.mjs
+  medcontract conformance run --level syntax --level schema -- ./my-checker
+  medcontract conformance run -- medcontract conformance serve
+"""
+_MOST_SHOWN = 10
+_LONGEST = 300
+
+
+@click.group("conformance", cls=SuggestingGroup, epilog=_EPILOG)
+def command() -> None:
+    """Test an implementation in another language: see docs/another-language.md."""
+
+
+@command.command("run", epilog=_EPILOG)
+@click.option("--level", "levels", multiple=True, type=click.Choice(list(conformance.LEVELS)),
+              help="Only this level. The option can be repeated.")  # fmt: skip
+@click.option("--suite", metavar="DIR", type=click.Path(file_okay=False), help="The folder of the suite, if not here.")
+@click.argument("arguments", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
+def run(levels: tuple[str, ...], suite: str | None, arguments: tuple[str, ...]) -> int:
+    """Start COMMAND, ask it about all cases of the suite, and print how often it agrees."""
+    folder = conformance.suite_folder(suite)
+    found = conformance.run(arguments, folder, levels or tuple(conformance.LEVELS))
+    wrong = [difference.level for difference in found.differences]
+    for level, count in found.cases.items():
+        skipped = found.skipped[level]
+        also = f", {skipped} skipped" if skipped else ""
+        click.echo(f"{level:<10}{count - wrong.count(level) - skipped} of {count} agree{also}")
+    for difference in found.differences[:_MOST_SHOWN]:
+        click.echo(f"\n{difference.level}: {clean(difference.case)}")
+        click.echo(f"  expected {_short(difference.expected)}\n  answered {_short(difference.answer)}")
+    if len(wrong) > _MOST_SHOWN:
+        click.echo(f"\n… and {len(wrong) - _MOST_SHOWN} more differences.")
+    return 0 if found else 1
+
+
+@command.command("serve")
+def serve() -> int:
+    """Answer requests on standard input, as an implementation does that `run` can test."""
+    for answer in conformance.answers(sys.stdin.buffer):
+        click.echo(answer)
+        sys.stdout.flush()
+    return 0
+
+
+def _short(text: str) -> str:
+    text = clean(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

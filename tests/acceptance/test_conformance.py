@@ -1,0 +1,93 @@
+"""The conformance suite, run against medcontract and against commands that answer differently."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from script.generate import conformance_version
+from tests.commands import Call
+from tests.support import CONFORMANCE, cases
+
+SERVE = [sys.executable, "-P", "-m", "medcontract", "conformance", "serve"]
+
+
+def _command(folder: Path, body: str) -> list[str]:
+    """A command that runs `body` for each request, as `asked`."""
+    script = folder / "command.py"
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    script.write_text(f"import json, sys\nfor line in sys.stdin:\n    asked = json.loads(line)\n{lines}")
+    return [sys.executable, str(script)]
+
+
+def test_medcontract_agrees_with_itself(call: Call) -> None:
+    """Through the protocol: the levels that are quick."""
+    levels = ("tables", "files", "normalize", "score")
+    ran = call("conformance", "run", *(f"--level={level}" for level in levels), "--", *SERVE)
+    assert ran.code == 0, ran.out
+    expected = [f"{level:<10}{len(cases(level))} of {len(cases(level))} agree" for level in levels]
+    assert ran.out.splitlines() == expected
+
+
+@pytest.mark.slow
+def test_medcontract_agrees_on_all_cases(call: Call) -> None:
+    ran = call("conformance", "run", "--", *SERVE)
+    assert ran.code == 0, ran.out
+    assert len(ran.out.splitlines()) == 7
+
+
+def test_differences_are_printed(call: Call, tmp_path: Path) -> None:
+    """A command that accepts everything: right for valid files, and all differences count."""
+    command = _command(tmp_path, "print(json.dumps({'id': asked['id'], 'ok': True, 'problems': []}))")
+    ran = call("conformance", "run", "--level", "tables", "--", *command)
+    valid = sum(case["expect"] == {"ok": True, "problems": []} for case in cases("tables"))
+    assert ran.code == 1
+    assert ran.out.startswith(f"tables    {valid} of {len(cases('tables'))} agree\n")
+    assert ran.out.count("answered [true, []]") == 10
+    assert f"… and {len(cases('tables')) - valid - 10} more differences." in ran.out
+
+
+def test_skipped_cases_are_no_differences(call: Call, tmp_path: Path) -> None:
+    command = _command(tmp_path, "print(json.dumps({'id': asked['id'], 'skipped': 'no tables'}))")
+    ran = call("conformance", "run", "--level", "tables", "--", *command)
+    count = len(cases("tables"))
+    assert (ran.code, ran.out) == (0, f"tables    0 of {count} agree, {count} skipped\n")
+
+
+def test_a_command_that_stops_has_no_answers(call: Call, tmp_path: Path) -> None:
+    ran = call("conformance", "run", "--level", "files", "--", *_command(tmp_path, "sys.exit()"))
+    assert ran.code == 1
+    assert "answered no answer" in ran.out
+
+
+@pytest.mark.parametrize("answer", ["print('hello')", "print('[1]')", "print('{}')"])
+def test_lines_that_are_no_answers(call: Call, tmp_path: Path, answer: str) -> None:
+    ran = call("conformance", "run", "--level", "files", "--", *_command(tmp_path, answer))
+    assert ran.code == 2
+    assert "wrote a line that is not an answer" in ran.err
+
+
+def test_wrong_calls(call: Call, tmp_path: Path) -> None:
+    assert "cannot start ./no-such-command" in call("conformance", "run", "--", "./no-such-command").err
+    ran = call("conformance", "run", "--suite", tmp_path, "--", "true")
+    assert ran.code == 2
+    assert "there is no conformance suite in" in ran.err
+
+
+def test_requests_that_are_none() -> None:
+    done = subprocess.run(SERVE, input=b"{}\n", capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"not a request" in done.stderr
+
+
+def test_version() -> None:
+    """Counts and hashes are those of the manifests and files: script/generate writes them."""
+    assert json.loads((CONFORMANCE / "version.json").read_bytes()) == conformance_version()
+
+
+def test_cases_have_different_ids() -> None:
+    ids = [case["id"] for level in conformance_version()["cases"] for case in cases(level)]  # type: ignore[attr-defined]
+    assert len(ids) == len(set(ids)) > 1000
