@@ -32,6 +32,8 @@ _KEYS = {
     "metrics by name: `total = { macro_f1 = 0.7, mae = -0.01 }`. A metric that is better when lower needs a negative "
     "weight; weights need not add up to 1",
     "gate": f"`min_processed`, the smallest share of processed cases. Default: {Gate().min_processed}",
+    "uncertainty": "`intervals`: `true` gives every score intervals (see [uncertainty.md](uncertainty.md)); `cluster`: "
+    "the field of the truth, such as the id of a patient, whose cases are not independent of each other",
 }
 _TYPES = {
     "text": "any string",

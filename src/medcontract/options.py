@@ -48,6 +48,8 @@ class CallOptions:
     parameters: Mapping[str, Number] | None = None
     protocol: FileName | Protocol | None = None
     header: Mapping[str, str] | None = None
+    intervals: bool = False
+    cluster: str | None = None
     breakdown: bool = False
     participant: bool = False
     show_values: bool = False
@@ -133,6 +135,7 @@ class CallOptions:
         return Settings(
             keep=min(self.max_problems, MAX_SCORE_PROBLEMS), alike=self.max_alike, excerpts=self.excerpts,
             limits=self.limits, jobs=self.jobs, participant=self.participant, parameters=self.changes,
+            intervals=self.intervals,
             frozen=None if self.protocol is None else self.frozen(self.protocol),
             header=tuple(as_mapping(self.header, "header").items()),
             scoring=ScoringOptions(
@@ -190,6 +193,11 @@ class CallOptions:
     def _parsed(self) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
         """The values of options of tracks, and the changed parameters. Raises `CallError`."""
         changed = as_mapping(self.parameters, "parameters")
+        if self.cluster is not None:
+            if "cluster" in changed:
+                both = parameter("cluster"), " and as ", option("--cluster")
+                raise CallError(words("'cluster' is given twice, as ", *both))
+            changed["cluster"] = self.cluster
         found: dict[str, Any] = {}
         for name in self.track_options:
             if name not in self._known and name not in self._frames:

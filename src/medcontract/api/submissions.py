@@ -39,6 +39,8 @@ def score(
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
+    intervals: bool = False,
+    cluster: str | None = None,
     breakdown: bool = False,
     participant: bool = False,
     show_values: bool = False,
@@ -67,6 +69,10 @@ def score(
     Raises `CallError` if the files do not belong together. A submission that is not valid does not raise: its score is
     falsy, `valid` is False, and `reasons` explains why.
 
+    `intervals` adds an interval to every figure that depends on cases, which needs NumPy (the extra `stats`). `cluster`
+    names a field of the truth, such as the id of the patient, whose cases are not independent of each other; it implies
+    `intervals`. See docs/uncertainty.md.
+
     `breakdown` explains each item (in extraction, `breakdown` of the score) or sample (in benchmark,
     `detailed_results` of the result). Tracks have additional arguments, which are also options of the command:
     `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
@@ -89,6 +95,8 @@ def preflight(
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
+    intervals: bool = False,
+    cluster: str | None = None,
     participant: bool = False,
     show_values: bool = False,
     plugin_errors: bool = True,
@@ -109,7 +117,8 @@ def preflight(
     Files may be DataFrames, as in `score`.
 
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
-    is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.
+    is a folder, `jobs` the number of processes that check images. `intervals`, `cluster` and options of tracks are
+    those of `score`.
     """
     options = CallOptions.of(locals())
     from medcontract.evaluation.preflight.checks import preflight as run_checks

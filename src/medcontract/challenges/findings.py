@@ -114,7 +114,8 @@ def part_of(path: Path) -> Path:
     """Return the path of the smallest part of a file that can be left out: a field, a metric, a rule, a sum, a key."""
     if path[:2] == ("score", "sums"):
         return path[:3]
-    return path[:2] if path[0] in ("prediction", "truth", "metric", "rule", "score", "gate") else path[:1]
+    parts = ("prediction", "truth", "metric", "rule", "score", "gate", "uncertainty")
+    return path[:2] if path[0] in parts else path[:1]
 
 
 def _in_file(path: Path, values: dict[str, Any]) -> Path:

@@ -289,6 +289,13 @@ class Gate(StrictModel):
     min_processed: Annotated[Number, Info(ge=0, le=1)] = Decimal("0.95")
 
 
+class Uncertainty(StrictModel):
+    """The `[uncertainty]`."""
+
+    intervals: bool = False
+    cluster: Line | None = None
+
+
 Fields = Annotated[dict[FieldName, Field], Info(min_length=1, max_length=MOST_FIELDS)]
 
 
@@ -310,6 +317,7 @@ class Definition(StrictModel):
     metrics: Annotated[_Metrics, Info(alias="metric", min_length=1, max_length=MOST_METRICS)]
     score: Score
     gate: Gate = Gate()
+    uncertainty: Uncertainty = Uncertainty()
 
     @property
     def title(self) -> str:
@@ -372,4 +380,6 @@ def model_at(path: Path) -> type[BaseModel]:
             return Score
         case ("gate",):
             return Gate
+        case ("uncertainty",):
+            return Uncertainty
     return Definition

@@ -113,6 +113,7 @@ class _Semantics:
             seen.add(metric.name)
             self._check_metric(metric, path)
         self._check_score({metric.name: metric for _, metric in metrics})
+        self._check_cluster()
         if not self.findings.broken:
             self._warn(metrics)
 
@@ -294,6 +295,13 @@ class _Semantics:
         if headline not in known:
             message = f"no metric and no sum is named '{headline}'"
             self.findings.unknown_name(("score", "headline"), message, headline, sorted(known))
+
+    def _check_cluster(self) -> None:
+        cluster, path = self.definition.uncertainty.cluster, ("uncertainty", "cluster")
+        if cluster is not None and cluster not in self.definition.key:
+            field = self._known("truth", cluster, path)
+            if field is not None and field.nested:
+                self.add("MC223", path, f"needs a field with one value, not {field.type_text}")
 
     def _check_sign(self, kind: str, weight: Decimal, path: Path) -> None:
         problem = sign_problem(kind, weight)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from medcontract.challenges.contracts import Ids
 from medcontract.challenges.model import Definition
 from medcontract.challenges.semantics import built, sign_problem
 from medcontract.errors import CallError
+from medcontract.problems import pointer
 from medcontract.results.score import Score
 from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
 from medcontract.scoring.canonical import canonical, sha256
@@ -22,10 +23,14 @@ from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count_all
 from medcontract.scoring.pairing import Pair, marks
 from medcontract.scoring.processing_gate import processed_counts
-from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
+from medcontract.scoring.protocol import MIN_PROCESSED, UNCERTAINTY, Change, Parameter, Protocol
 from medcontract.scoring.rational import ZERO, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import ExpectedIds, Figure, Roles, Track
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
+    from medcontract.uncertainty.figures import Resampling
 
 _SOURCE = "challenge.toml"
 _MOST_SHOWN = 20
@@ -46,6 +51,8 @@ def make_protocol(definition: Definition, metrics: tuple[Metric, ...]) -> Protoc
             about = f"weight of {metric_name} in {name}"
             found.append(_parameter(f"sums.{name}.{metric_name}", weight, about, low=None))
     found += _versions(metrics)
+    cluster = definition.uncertainty.cluster or ""
+    found += [replace(each, value=cluster) if each.name == "cluster" else each for each in UNCERTAINTY]
     found.append(
         Parameter(
             name="definition", value=sha256(canonical(definition.data())), source=_SOURCE, fixed=True,
@@ -173,6 +180,33 @@ class ChallengeScorer(Scorer):
             warnings.append(f"{headline} is undefined, so there is no rank: {undefined[headline]}")
         return Finished(result=result, headline=value, warnings=tuple(warnings))
 
+    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+        from medcontract.scoring.metrics.resampled import Cases
+        from medcontract.uncertainty.figures import Resampling, combined
+
+        pairing, score = answers.pairing(), self.definition.score
+        truths = _columns(pairing.expected.items, self.truth_fields)
+        cases = Cases(samples.whole, truths, _columns(marks(pairing, ""), self.prediction_fields))
+        found = {
+            metric.name: cases.resampled(metric, self._parameters[metric.name])
+            for metric in self.metrics
+            if result["metrics"][metric.name] is not None
+        }
+        metrics = {name: each.figure for name, each in found.items()}
+        sums = {
+            name: combined([(float(self.protocol[f"sums.{name}.{metric}"]), metrics[metric]) for metric in weights])
+            for name, weights in score.sums.items()
+            if weights.keys() <= metrics.keys()
+        }
+        figures = {f"/metrics/{name}": each for name, each in metrics.items()}
+        figures |= {f"/sums/{name}": each for name, each in sums.items()}
+        headline = (sums | metrics).get(score.headline)
+        if headline is not None:
+            figures["/headline/value"] = headline
+        for name, each in found.items():
+            figures |= {pointer(("by_class", name, label)): figure for label, figure in each.by_class.items()}
+        return Resampling(figures=figures, headline=headline, classes=cases.classes)
+
     def _about_changed_parameters(self) -> Iterator[str]:
         """What is questionable about metrics with changed parameters; `challenge check` reports it of the others."""
         for metric, entry in zip(self.metrics, self.definition.metrics, strict=True):
@@ -233,6 +267,7 @@ def challenge_track(definition: Definition) -> Track:
         protocol=make_protocol(definition, metrics),
         figures=figures,
         headline=definition.score.headline,
+        intervals=definition.uncertainty.intervals,
         scorer=_make_scorer(definition, metrics),
         comparison=Comparison(figures=_flat, headline=_headline),
         complete=partial(_check_weights, definition),

@@ -21,6 +21,7 @@ Examples:
 @click.command("preflight", cls=options.TrackCommand, epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(allow_dash=True))
 @options.scoring
+@options.intervals
 @options.images
 @options.jobs("Check images in N processes.", default="1")
 @options.problems

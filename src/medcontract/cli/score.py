@@ -28,6 +28,7 @@ Examples:
 @click.command("score", cls=options.TrackCommand, epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @options.scoring
+@options.intervals
 @click.option("--breakdown", is_flag=True, help="Explain the score of each item or sample, in tracks that support it.")
 @click.option("--result-only", is_flag=True, help="Print only the result, as JSON.")
 @options.jobs("Read large files in N processes.")

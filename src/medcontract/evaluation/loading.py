@@ -12,7 +12,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Files, read
 from medcontract.evaluation.headers import Header, HeaderOverrides, header_of
 from medcontract.evaluation.selection import describe_unused
@@ -21,6 +21,7 @@ from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
+from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part
@@ -88,6 +89,8 @@ class Truth(Struct, kw_only=True):
     """Auxiliary files that rules of the truth refer to."""
     invalid_ids: dict[str, InvalidIds] = {}
     """The ids of invalid records of auxiliary files, by contract."""
+    samples: dict[Any, Any] = {}
+    """What is drawn for intervals, which all submissions share, once it is needed."""
 
     def other_files(self, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
         """Return what rules across files can be checked against, by contract.
@@ -144,7 +147,8 @@ def read_truth(
             truth.headers[pair.truth] = {}
         else:
             others = truth.other_files(truth.documents)
-            expected = Expected(pair.key, pair.item, record_checks(parts[0].contract.file_rules, others))
+            checks = record_checks(parts[0].contract.file_rules, others)
+            expected = Expected(pair.key, pair.item, checks, fields=_fields_for_intervals(pair, scorer.protocol))
             read(parts, expected)
             truth.parts += parts
             header = (given or HeaderOverrides()).complete(header_of(parts), parts[0].contract)
@@ -164,6 +168,20 @@ def read_truth(
         reasons += frozen.reasons(scorer.protocol, truth.content)
     truth.reasons += tuple(reasons)
     return truth
+
+
+def _fields_for_intervals(pair: Pair, protocol: Protocol) -> tuple[str, ...]:
+    """Return the field of the truth whose cases are drawn together, if it is not in the key. Raises `CallError`."""
+    cluster = protocol.word("cluster")
+    if not cluster or cluster in pair.key:
+        return ()
+    names = list(variants_of(registry.find(pair.truth).record_schema)[0].get("properties", ()))
+    if cluster not in names:
+        from medcontract.contracts.suggestions import did_you_mean
+
+        hint = did_you_mean(cluster, names) or f"its fields are {', '.join(names)}"
+        raise CallError(words(option("--cluster"), f": {pair.truth} has no field '{cluster}'"), hint)
+    return (cluster,)
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:

@@ -28,6 +28,7 @@ def document(track: Track, protocol: Protocol) -> reference.Protocol:
         parameters=tuple(
             reference.Parameter(name=p.name, value=p.number, about=p.about, source=p.source, _text=p.text)
             for p in protocol.parameters
+            if not p.is_silent
         ),
         figures=tuple(reference.Formula(name=figure.name, about=figure.about) for figure in track.figures),
         classes=tuple(

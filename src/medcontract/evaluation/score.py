@@ -28,14 +28,16 @@ from medcontract.evaluation.near_misses import near_misses
 from medcontract.evaluation.remarks import as_problem, on_answers, on_headline
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
 from medcontract.evaluation.settings import DEFAULT, Settings
+from medcontract.extras import require
 from medcontract.parallel.versions import result_versions
-from medcontract.problems import is_cross_file, plural
+from medcontract.problems import is_cross_file, plural, pointer_tokens
 from medcontract.results.score import (
     Display,
     Environment,
     FailureMode,
     FileProblem,
     InputFile,
+    Intervals,
     ItemBreakdown,
     Processing,
     ProtocolUsed,
@@ -47,7 +49,7 @@ from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import processing_gate, tracks
 from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
-from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.protocol import INTERVAL_PARAMETERS, Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, Tally
 from medcontract.scoring.scorer_checks import (
@@ -93,6 +95,8 @@ class Scored(Struct, kw_only=True):
     """What to fix first."""
     breakdown: tuple[ItemBreakdown, ...] = ()
     """Why items lost points, if requested."""
+    intervals: Intervals | None = None
+    """How sure the figures are, if requested."""
     tally: Tally | None = None
     """What the figures were computed from; another protocol can be applied to it."""
     about_figures: tuple[str, ...] = ()
@@ -138,6 +142,7 @@ def score_result(scored: Scored) -> Score:
         warnings=verdict.warnings + (broken_rules if scored.participant else scored.private),
         problems=scored.problems,
         result=result,
+        intervals=_shown_intervals(scored, result),
         failure_modes=scored.remediation or None,
         breakdown=scored.breakdown or None,
         **versions(),
@@ -157,6 +162,35 @@ def score_result(scored: Scored) -> Score:
         _figures=track.figures,
     )
     return replace(score, _tables=() if result is None else tuple(_tables(track, score)), _figures=())
+
+
+def _shown_intervals(scored: Scored, result: dict[str, Any] | None) -> Intervals | None:
+    """Return the intervals; for participants rounded, and only of the figures that they see, without replicates."""
+    found = scored.intervals
+    if found is None or result is None:
+        return None
+    if not scored.participant:
+        return found
+    visible = {place for place in {*found.figures} if _is_in(pointer_tokens(place), result)}
+    figures = {place: coarse_bounds(bounds) for place, bounds in found.figures.items() if place in visible}
+    undefined = {place: reason for place, reason in found.undefined.items() if place in visible}
+    return replace(
+        found, figures=figures, undefined=undefined, replicates=None, _headline=coarse_bounds(found._headline)
+    )
+
+
+def coarse_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    return bounds and (coarse(bounds[0]), coarse(bounds[1]))
+
+
+def _is_in(path: Sequence[str], value: Any) -> bool:
+    """Return whether a part of a result, given by its path, is in what participants see."""
+    for token in path:
+        try:
+            value = value[int(token)] if isinstance(value, list) else value[token]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return value is not None
 
 
 def _tables(track: Track, score: Score) -> Iterator[Table]:
@@ -217,6 +251,7 @@ def score_files(given: GivenFiles, settings: Settings = DEFAULT) -> Scored:
     with _broken_files_first(files):
         track = track_of(files)
     protocol = protocol_for(track, settings)
+    wants_intervals(track, protocol, settings)  # fails before anything is read
     with _broken_files_first(files):
         scorer = track.scorer(protocol, settings.scoring, files.groups)
         if not any(pair.truth in files.groups for pair in scorer.pairs) and not _is_result_alone(track, scorer, files):
@@ -283,14 +318,14 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         why = f" ({where}{problem.message})" if problem else ""
         reasons.append(f"{base_name(report.path)} cannot be read{why}")
     reasons += readings.reasons
-    tally, notes = None, Notes()
+    tally, notes, intervals = None, Notes(), None
     if reasons:
         verdict = Finished(result=None, headline=None, reasons=tuple(reasons))
         expected = sum(each.total for each in truth.expected.values())
         if expected and not truth.reasons and not readings.submissions():  # nothing is processed
             verdict.processing = processing_gate.Processing(expected, 0, scorer.protocol["min_processed"])
     else:
-        verdict, tally, notes = _verdict(readings)
+        verdict, tally, notes, intervals = _verdict(readings, settings)
     about_figures = verdict.warnings
     verdict.warnings = notes.warnings + verdict.warnings
     used = used_contracts(track.roles, scorer)
@@ -306,6 +341,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     listed = own if participant else [*truth.parts, *own]  # errors of the truth explain those of the submission
     scored = _assembled(truth, verdict, listed, files.unread, participant)
     scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
+    scored.intervals = intervals
     counted = Counter[str]()
     for part in own:
         counted.update(part.collector.codes(is_cross_file))
@@ -328,7 +364,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     return scored
 
 
-def _verdict(readings: Readings) -> tuple[Finished, Tally | None, Notes]:
+def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | None, Notes, Intervals | None]:
     """Judge answers that can be scored. Also returns the tally that this is based on, and what it shows besides."""
     truth, track, scorer = readings.truth, readings.truth.track, readings.truth.scorer
     groups = readings.files.groups
@@ -339,7 +375,7 @@ def _verdict(readings: Readings) -> tuple[Finished, Tally | None, Notes]:
     )  # fmt: skip
     refused = refused_by_gate(scorer, answers)
     if refused:
-        return refused, None, Notes()
+        return refused, None, Notes(), None
     tally = tally_of(track, scorer, answers)
     notes = notes_of(track, scorer, tally)
     verdict = figures_of(track, scorer, tally)
@@ -349,7 +385,29 @@ def _verdict(readings: Readings) -> tuple[Finished, Tally | None, Notes]:
             verdict.result = None  # the header cannot be read: wrong data, not a wrong call
         else:
             require_fields(track, answers.headers.values())
-    return verdict, tally, notes
+    intervals = None
+    if verdict.result is not None and wants_intervals(track, scorer.protocol, settings):
+        from medcontract.scoring.resampling import intervals_of, samples_of
+
+        key = tuple(truth.expected), *(scorer.protocol.values.get(name) for name in ("resamples", "cluster"))
+        if key not in truth.samples:
+            truth.samples[key] = samples_of(track, scorer.pairs, truth.expected, scorer.protocol)
+        found = intervals_of(track, scorer, answers, verdict, truth.samples[key])
+        intervals = found.intervals
+        notes.warnings += found.warnings
+        notes.about_truth += found.about_truth
+    return verdict, tally, notes, intervals
+
+
+def wants_intervals(track: Track, protocol: Protocol, settings: Settings) -> bool:
+    """Return whether figures have intervals: if the caller, the challenge or a parameter asks for them.
+
+    Raises `CallError` if NumPy is not installed.
+    """
+    wanted = settings.intervals or track.intervals or protocol.is_changed(*INTERVAL_PARAMETERS)
+    if wanted:
+        require("numpy", "stats")
+    return wanted
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:

@@ -36,6 +36,8 @@ class Settings(NamedTuple):
     """The caller's options for scoring."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Changed parameters of the protocol."""
+    intervals: bool = False
+    """Figures have intervals."""
     frozen: FrozenProtocol | None = None
     """The protocol to score under, if it is frozen."""
     header: tuple[tuple[str, str], ...] = ()

@@ -153,6 +153,40 @@ class FailureMode(Item, frozen=True, kw_only=True):
     """The number of occurrences."""
 
 
+class Replicates(Item, frozen=True, kw_only=True):
+    """The headline figure in each replicate."""
+
+    figure: Str
+    """Its name."""
+    values: tuple[float | None, ...]
+    """Rounded to 6 decimals; null where it is undefined."""
+
+
+class Intervals(Item, frozen=True, kw_only=True):
+    """How sure the figures are: intervals from resamples of the expected cases."""
+
+    level: Unit
+    """The share of such intervals that contain the true value."""
+    resamples: Position
+    """The number of replicates."""
+    unit: tuple[Str, ...]
+    """The fields that identify what is drawn."""
+    units: Count
+    """The number of units."""
+    groups: Count
+    """The number of groups that units are drawn in."""
+    figures: dict[str, tuple[float, float] | None]
+    """The interval of each number of `result` that depends on cases, by JSON pointer; null if there is none."""
+    undefined: dict[str, Str]
+    """Why figures have no interval, by JSON pointer."""
+    replicates: Replicates | None
+    """The headline figure in each replicate, to compare scores; null in participant output, since it would reveal the
+    truth."""
+
+    _headline: tuple[float, float] | None = None
+    """The interval of the headline figure, which need not be a number of `result`."""
+
+
 class Display(Struct, frozen=True, kw_only=True):
     """What people are shown besides the output."""
 
@@ -200,6 +234,8 @@ class Score(Listing[FileProblem], frozen=True, kw_only=True):
     """The problems in all files; by default, at most 100 are listed."""
     result: TrackResult | None
     """A document of the track's result contract; in participant output, its headline figures."""
+    intervals: Intervals | None = None
+    """How sure the figures are; only with --intervals, if there is a result."""
     failure_modes: tuple[FailureMode, ...] | None = None
     """What to fix first, in tracks that support it."""
     breakdown: tuple[ItemBreakdown, ...] | None = None
@@ -209,7 +245,7 @@ class Score(Listing[FileProblem], frozen=True, kw_only=True):
     environment: Environment
     """The environment that it was computed in."""
 
-    _optional = frozenset({"breakdown", "failure_modes", "participant"})
+    _optional = frozenset({"breakdown", "failure_modes", "intervals", "participant"})
 
     _display: Display = Display()
     _figures: tuple[Any, ...] = ()

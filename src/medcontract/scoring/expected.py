@@ -46,7 +46,10 @@ class Expected:
         item: Callable[[Any], Any],
         checks: Sequence[RecordCheck] = (),
         wanted: Callable[[Any], bool] | None = None,
+        fields: Sequence[str] = (),
     ) -> None:
+        self.fields: dict[str, list[Any]] = {name: [] for name in fields}
+        """For some fields of the truth, the value of each item."""
         self.key = tuple(key)
         self._item = item
         self.checks = checks
@@ -146,17 +149,26 @@ class Expected:
     def _expect(self, rows: Sequence[Any]) -> None:
         keys = list(map(attrgetter(*self.key), rows))
         if not self._index and is_ascending([*self.keys[-1:], *keys]):  # so none is repeated
-            self.keys += keys
-            self.items += map(self._item, rows)
+            self._append(keys, rows)
             return
         index = self.index
         if len(set(keys)) < len(keys) or not index.keys().isdisjoint(keys):
             for key, row in zip(keys, rows, strict=True):  # of records with the same id, only the first counts
+                known = len(self.items)
                 self.add(key, self._item(row))
+                self._append_fields([row] * (len(self.items) - known))
             return
         index.update(zip(keys, count(len(self.keys))))
+        self._append(keys, rows)
+
+    def _append(self, keys: Sequence[Key], rows: Sequence[Any]) -> None:
         self.keys += keys
         self.items += map(self._item, rows)
+        self._append_fields(rows)
+
+    def _append_fields(self, rows: Sequence[Any]) -> None:
+        for name, values in self.fields.items():
+            values += map(attrgetter(name), rows)
 
     def add(self, key: Key, item: Any) -> int:
         """Expect an id, with this item if it is a new one. Returns the index of its item."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
 from medcontract.errors import CallError
@@ -27,6 +27,10 @@ from medcontract.scoring.track import (
     Roles,
     Track,
 )
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
+    from medcontract.uncertainty.figures import Resampling
 
 GROUPS = {
     "malignant": symbols_of("malignant"),
@@ -185,6 +189,11 @@ class _Model(NamedTuple):
     """The time was measured with a GPU, so it does not count."""
 
 
+def _model_of(answers: Answers) -> _Model | None:
+    model = answers.documents.get("lesions/model")
+    return model and _Model(Fraction(model.model_size_mb), Fraction(model.inference_time_ms), model.gpu is True)
+
+
 def _protocol_of_competition(protocol: Protocol, valid: Sequence[Tally]) -> Protocol:
     """The protocol with the shortest and longest inference time, unless the caller has set them."""
     times = [tally.context.time_ms for tally in valid if tally.context and not tally.context.gpu]
@@ -232,14 +241,12 @@ class LesionsScorer(Scorer):
     def tally(self, answers: Answers) -> Tally:
         """How often each predicted class occurs with each true class; the context is the model."""
         pairing = answers.pairing()
-        model = answers.documents.get("lesions/model")
         true = bytes(pairing.expected.items)
         return Tally(
             expected=len(true),
             processed=processed_counts(pairing),
             data=_confusion(true, marks_as_bytes(pairing, "", _UNPROCESSED)),
-            context=model
-            and _Model(Fraction(model.model_size_mb), Fraction(model.inference_time_ms), model.gpu is True),
+            context=_model_of(answers),
         )
 
     def notes(self, tally: Tally) -> Notes:
@@ -284,6 +291,40 @@ class LesionsScorer(Scorer):
         }
         alone = final is not None and protocol.get("t_min_ms") is None
         return Finished(result=result, headline=final, second=prediction, warnings=(_ALONE,) if alone else ())
+
+    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+        import numpy as np
+
+        from medcontract.uncertainty.figures import Resampled, Resampling, combined, kept, mean, quotient
+
+        pairing, protocol, size = answers.pairing(), self.protocol, len(CLASSES)
+        true = np.frombuffer(bytes(pairing.expected.items), np.uint8).astype(np.int8)
+        said = np.frombuffer(marks_as_bytes(pairing, "", _UNPROCESSED), np.uint8).astype(np.int8)
+        said, right = np.where(said == _UNPROCESSED, -1, said), np.where(said == true, true, -1)
+        actual, predicted, hits = samples.whole.count((true, size), (said, size), (right, size))
+        f1s = kept(quotient(2 * hits, actual + predicted, empty=0.0), actual)
+        by_class = {name: Resampled(values=f1s[:, index], cases=true == index) for index, name in enumerate(CLASSES)}
+        cases = np.ones(len(true), bool)
+        accuracy = Resampled(
+            values=quotient(hits.sum(axis=1), actual.sum(axis=1)), cases=cases, counted=len(true),
+        )  # fmt: skip
+        groups = {name: mean(by_class[symbol] for symbol in symbols) for name, symbols in GROUPS.items()}
+        weights = {name: float(protocol[f"weight_{name}"]) for name in GROUPS}
+        weighted = combined([(weights[name], each) for name, each in groups.items()], divisor=sum(weights.values()))
+        parts = (float(protocol["weight_accuracy"]), accuracy), (float(protocol["weight_weighted_f1"]), weighted)
+        prediction = headline = combined(parts)
+        figures = {
+            "/accuracy": accuracy, **{f"/f1_by_class/{name}": each for name, each in by_class.items()},
+            **{f"/f1_{name}": each for name, each in groups.items()},
+            "/weighted_f1": weighted, "/prediction_score": prediction,
+        }  # fmt: skip
+        efficiency = _efficiency(_model_of(answers), protocol)
+        if efficiency is not None:
+            constant = float(protocol["weight_efficiency"] * efficiency)
+            headline = combined([(float(protocol["weight_prediction"]), prediction)], constant)
+            figures |= {"/final_score": headline, "/points": headline.times(100)}
+        counts = {name: int(actual[0, index]) for index, name in enumerate(CLASSES)}
+        return Resampling(figures=figures, headline=headline, classes=counts)
 
 
 def _complete(protocol: Protocol, options: ScoringOptions) -> Protocol:

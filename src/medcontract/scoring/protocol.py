@@ -35,6 +35,16 @@ class Parameter(Struct, frozen=True, kw_only=True):
     """The allowed values, if it is not a number."""
     fixed: bool = False
     """It is derived from something else, and cannot be changed."""
+    whole: bool = False
+    """It is a whole number."""
+    any_text: bool = False
+    """It is a text that nobody lists."""
+    silent_at: Decimal | str | None = None
+    """With this value it is not part of the protocol, so that fingerprints from before there was the parameter stay."""
+
+    @property
+    def is_silent(self) -> bool:
+        return self.silent_at is not None and self.value == self.silent_at
 
     @property
     def number(self) -> int | float | str | None:
@@ -88,8 +98,8 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def values(self) -> dict[str, int | float | str | None]:
-        """All parameters as JSON."""
-        return {parameter.name: parameter.number for parameter in self.parameters}
+        """All parameters as JSON, without those that are silent."""
+        return {parameter.name: parameter.number for parameter in self.parameters if not parameter.is_silent}
 
     @property
     def versions(self) -> dict[str, str]:
@@ -128,9 +138,18 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         parameter = known[name]
         if parameter.fixed:
             raise CallError(f"'{name}' cannot be changed: {parameter.about}")
+        if parameter.any_text:
+            return self._with({name: text})
         if parameter.choices:
             return self._with({name: _choice(parameter, text)})
-        return self._with({name: decimal(f"'{name}'", text, parameter.low, parameter.high, parameter.above)})
+        value = decimal(f"'{name}'", text, parameter.low, parameter.high, parameter.above)
+        if parameter.whole and value != value.to_integral_value():
+            raise CallError(f"'{name}' must be a whole number, not {text.strip()}")
+        return self._with({name: value})
+
+    def is_changed(self, *names: str) -> bool:
+        """Return whether one of these parameters, which are silent by default, is part of the protocol."""
+        return any(p.name in names and p.silent_at is not None and not p.is_silent for p in self.parameters)
 
     def following(self, name: str, value: str) -> Protocol:
         """The protocol with a parameter that is derived from something else, such as a file."""
@@ -221,3 +240,23 @@ MIN_PROCESSED = Parameter(
     source="docs/tracks/reports.md#gates",
     high=Decimal(1),
 )
+
+_UNCERTAINTY: dict[str, Any] = {"source": "docs/uncertainty.md#parameters"}
+UNCERTAINTY = (
+    Parameter(
+        name="resamples", value=Decimal(1000), silent_at=Decimal(1000), low=Decimal(100), high=Decimal(10_000),
+        whole=True, about="number of resamples for intervals; part of the protocol only if it is another one",
+        **_UNCERTAINTY,
+    ),
+    Parameter(
+        name="level", value=Decimal("0.95"), silent_at=Decimal("0.95"), low=Decimal("0.5"), high=Decimal("0.999"),
+        about="level of intervals; part of the protocol only if it is another one", **_UNCERTAINTY,
+    ),
+    Parameter(
+        name="cluster", value="", silent_at="", any_text=True, **_UNCERTAINTY,
+        about="field whose cases are drawn together for intervals; part of the protocol only if there is one",
+    ),
+)  # fmt: skip
+"""Of every protocol: with them, figures are the same, but not their intervals."""
+INTERVAL_PARAMETERS = (*(parameter.name for parameter in UNCERTAINTY), "gates_on")
+"""The parameters that need intervals if they are changed."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +23,10 @@ from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.processing_gate import Processing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.sums import added, multiplied
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
+    from medcontract.uncertainty.figures import Resampling
 
 
 class ScoringOptions(Struct, frozen=True, kw_only=True):
@@ -204,6 +208,12 @@ class Scorer(ABC):
     def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterable[Remark]:
         """What looks like a mistake, even without a truth: in probed records and auxiliary files."""
         return ()
+
+    # Optional: intervals, much faster than by weighted tallies.
+
+    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling | None:
+        """Compute the figures of a result that depend on cases in every replicate. Needs NumPy."""
+        return None
 
     # Optional: explanations of a score.
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from medcontract.errors import BrokenPlugin, Wording
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.comparison import Comparison
-from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.protocol import UNCERTAINTY, Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions, Tally
 
 
@@ -210,6 +211,10 @@ class Track(Struct, frozen=True, kw_only=True, eq=False):
     """Options that only this track has."""
     result_fields: ResultFields = ResultFields()
     linked_files: LinkedFiles = LinkedFiles()
+    unit: tuple[str, ...] = ()
+    """The attributes of an expected item that identify what is drawn for intervals. By default the id of the item."""
+    intervals: bool = False
+    """Its scores have intervals even if the caller does not ask for them."""
     classes: tuple[tuple[int, str, str, str], ...] = ()
     """Number, symbol, name and type of each class of a classification, if they need an explanation."""
     comparison: Comparison = Comparison()
@@ -230,6 +235,15 @@ class Track(Struct, frozen=True, kw_only=True, eq=False):
             "make an instance instead, with functions for methods: TRACKS = (Track(id=…, …),); "
             "see docs/your-own-track.md",
         )
+
+    def __post_init__(self) -> None:
+        """Add the parameters of intervals, which every protocol has."""
+        if not isinstance(self.protocol, Protocol):
+            return  # type: ignore[unreachable]  # reported when the track is registered
+        known = {parameter.name for parameter in self.protocol.parameters}
+        more = tuple(parameter for parameter in UNCERTAINTY if parameter.name not in known)
+        protocol = replace(self.protocol, parameters=(*self.protocol.parameters, *more))
+        force_setattr(self, "protocol", protocol)
 
     @property
     def better_lower(self) -> frozenset[str]:

@@ -1,0 +1,171 @@
+"""Intervals of the figures of a submission: what is drawn, and the figures in every replicate. Needs NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+from medcontract.problems import plural, pointer
+from medcontract.results.score import Intervals, Replicates
+from medcontract.scoring.expected import Expected
+from medcontract.scoring.pairing import Pair
+from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import rounded_or_none
+from medcontract.scoring.scorer import Answers, Finished, Scorer, weighted
+from medcontract.scoring.track import Track
+from medcontract.uncertainty.figures import UNIT, Resampled, Resampling
+from medcontract.uncertainty.intervals import Bounds, NoInterval, interval
+from medcontract.uncertainty.sample import Sample
+
+_FEW_CASES, _FEW_UNITS = 10, 30
+_MOST_NAMED = 10
+
+
+class Samples(NamedTuple):
+    """What is drawn."""
+
+    whole: Sample
+    """Of all expected items, those of one truth after those of another."""
+    parts: dict[str, Sample]
+    """Of the items of each truth, by its contract."""
+    unit: tuple[str, ...]
+    """The fields that identify a unit."""
+
+
+class WithIntervals(Struct, frozen=True, kw_only=True):
+    """How sure the figures of a submission are."""
+
+    intervals: Intervals
+    warnings: tuple[str, ...] = ()
+    about_truth: tuple[str, ...] = ()
+    """Warnings that participants do not see."""
+
+
+def samples_of(track: Track, pairs: Sequence[Pair], expected: Mapping[str, Expected], protocol: Protocol) -> Samples:
+    """Draw the expected items, whatever was submitted."""
+    cluster = protocol.word("cluster")
+    units: list[Any] = []
+    places = {}
+    key: tuple[str, ...] = ()
+    for pair in pairs:
+        if pair.truth in expected and pair.truth not in places:
+            items, key = expected[pair.truth], pair.key
+            places[pair.truth] = len(units), len(units) + items.total
+            units += _units(track, items, cluster)
+    whole = Sample(units, int(protocol["resamples"]), clustered=bool(cluster))
+    unit = (cluster,) if cluster else track.unit or key
+    return Samples(whole, {truth: whole.part(*place) for truth, place in places.items()}, unit)
+
+
+def _units(track: Track, expected: Expected, cluster: str | None) -> Iterator[tuple[Any, ...]]:
+    """Return the values of the key of each item's unit."""
+    keys: Iterator[tuple[Any, ...]] = (key if isinstance(key, tuple) else (key,) for key in expected.keys)
+    if track.unit:
+        keys = (tuple(getattr(item, name) for name in track.unit) for item in expected.items)
+    if not cluster:
+        return keys
+    values: Any = expected.fields.get(cluster)
+    if values is None:
+        place = expected.key.index(cluster)
+        values = (key[place] if isinstance(key, tuple) else key for key in expected.keys)
+    return ((None, *key) if value is None else (value,) for key, value in zip(keys, values, strict=True))
+
+
+def intervals_of(track: Track, scorer: Scorer, answers: Answers, finished: Finished, samples: Samples) -> WithIntervals:
+    """Compute the intervals of the figures in a result."""
+    protocol, sample = scorer.protocol, samples.whole
+    level = protocol["level"]
+    resampling = scorer.resampled(answers, samples, finished.result or {})
+    resampling = resampling or _by_tallies(track, scorer, answers, finished, samples)
+    figures: dict[str, Bounds | None] = {}
+    undefined: dict[str, str] = {}
+    for place, figure in resampling.figures.items():
+        found = interval(figure, sample, level)
+        figures[place] = None if isinstance(found, NoInterval) else found
+        if isinstance(found, NoInterval):
+            undefined[place] = found.reason
+    headline = resampling.headline
+    bounds = None if headline is None else interval(headline, sample, level)
+    values = np.full(sample.resamples, np.nan) if headline is None else headline.values[1:]
+    replicates = Replicates(
+        figure=headline_name(track, finished),
+        values=tuple(None if np.isnan(value) else round(float(value), 6) + 0.0 for value in values),
+    )
+    intervals = Intervals(
+        level=float(level), resamples=sample.resamples, unit=samples.unit, units=sample.units, groups=sample.groups,
+        figures=figures, undefined=undefined, replicates=replicates,
+        _headline=None if isinstance(bounds, NoInterval) else bounds,
+    )  # fmt: skip
+    few = f"there {'is' if sample.units == 1 else 'are'} only {plural(sample.units, 'unit')}: intervals are rough"
+    warnings = (few,) if sample.units < _FEW_UNITS else ()
+    about_truth = tuple(_rare_classes(resampling.classes))
+    return WithIntervals(intervals=intervals, warnings=warnings, about_truth=about_truth)
+
+
+def headline_name(track: Track, finished: Finished) -> str:
+    """Return the name of the figure that a submission is ranked by."""
+    if finished.headline is None and finished.second is not None:
+        return track.second
+    return finished.headline_name or track.headline
+
+
+def _rare_classes(classes: Mapping[str, int]) -> Iterator[str]:
+    rare = [f"{name} ({count})" for name, count in classes.items() if 0 < count < _FEW_CASES]
+    if rare:
+        named = ", ".join(rare[:_MOST_NAMED]) + (", …" if len(rare) > _MOST_NAMED else "")
+        yield f"fewer than {_FEW_CASES} cases of {named}: intervals that rest on them are rough"
+
+
+# --- any track, also of a plugin --------------------------------------------------------------------------------------
+
+
+def _by_tallies(track: Track, scorer: Scorer, answers: Answers, finished: Finished, samples: Samples) -> Resampling:
+    """Compute the figures of the weighted tally of each replicate."""
+    known = {figure.name: figure for figure in track.figures}
+    wanted = {
+        place: value
+        for place, value in _numbers(finished.result or {})
+        if not any(name in known and known[name].by in ("case", "document") for name in place)
+    }
+    rows = samples.whole.resamples + 1
+    values = {place: np.full(rows, np.nan) for place in wanted}
+    headlines = np.full(rows, np.nan)
+    for row in range(rows):
+        weights = {truth: part.weights_by_case(row).tolist() for truth, part in samples.parts.items()}
+        tally = weighted(scorer, answers, weights)
+        try:
+            found = scorer.figures(tally) if tally.expected else None
+        except ZeroDivisionError:
+            continue  # undefined, like a figure that is null
+        if found is None:
+            continue
+        headline = rounded_or_none(found.second if finished.headline is None else found.headline)
+        headlines[row] = np.nan if headline is None else headline
+        for place, value in _numbers(found.result or {}):
+            if place in values:
+                values[place][row] = value
+    cases = np.ones(samples.whole.cases, bool)
+    figures = {}
+    for place, each in values.items():
+        name = next((known[part] for part in reversed(place) if part in known), None)
+        scale = UNIT if name is None else None if name.low is None or name.high is None else (name.low, name.high)
+        if np.ptp(each) != 0 or (scale and each[0] in scale):  # it depends on cases; else it would vary
+            figures[pointer(place)] = Resampled(values=each, cases=cases, scale=scale)
+    name = known.get(headline_name(track, finished))
+    scale = None if name is None or name.low is None or name.high is None else (name.low, name.high)
+    headline_figure = None if np.isnan(headlines[0]) else Resampled(values=headlines, cases=cases, scale=scale)
+    return Resampling(figures=figures, headline=headline_figure)
+
+
+def _numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:
+    """Return the numbers of a result except counts, with their paths."""
+    if isinstance(value, dict):
+        yield from chain.from_iterable(_numbers(each, (*path, name)) for name, each in value.items())
+    elif isinstance(value, list):
+        yield from chain.from_iterable(_numbers(each, (*path, place)) for place, each in enumerate(value))
+    elif isinstance(value, float):
+        yield path, value

@@ -1,0 +1,149 @@
+"""Which cases are drawn together, how often each is drawn, and exact sums over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from hashlib import sha256, shake_128
+from typing import Any
+
+import numpy as np
+import rfc8785
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+MOST_GROUPS = 10_000
+THRESHOLDS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
+"""The weight is the number of these that a random 16-bit number reaches: a Poisson variable with mean 1."""
+_NAME = b"medcontract/resample/1\n"
+_BLOCK = 1 << 21
+"""How many numbers an intermediate array has."""
+_DENSE = 256
+"""Up to how many different codes are counted in a table for each group."""
+_BITS = 20
+_QUANTUM = 2.0 ** (2 * _BITS)
+"""Real numbers are added as multiples of 1 / this, in two halves, so that sums of doubles are exact."""
+
+
+def key_text(values: Sequence[Any]) -> bytes:
+    """Return the key of a unit or group: the RFC 8785 text of the list of its values."""
+    if all(type(value) is str for value in values):  # several times as fast
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
+    return rfc8785.dumps(list(values))
+
+
+def weights_of(keys: Iterable[bytes], resamples: int) -> Array:
+    """Return how often each group is drawn: a row for the full data, then one for each replicate."""
+    random = b"".join(shake_128(_NAME + key).digest(2 * resamples) for key in keys)
+    drawn = np.frombuffer(random, dtype=">u2").reshape(-1, resamples)
+    counts = np.searchsorted(THRESHOLDS, np.arange(1 << 16), side="right").astype(np.uint8)
+    return np.concatenate([np.ones((1, len(drawn)), np.uint8), counts[drawn.T]])
+
+
+class Sample:
+    """The expected cases, and how often each is drawn in each replicate."""
+
+    def __init__(self, units: Sequence[Sequence[Any]], resamples: int, clustered: bool = False) -> None:
+        """`units` are the values of the key of each case's unit, in the order of the cases."""
+        self.resamples = resamples
+        self.clustered = clustered
+        """Whether the cases of a unit are not independent."""
+        numbers: dict[Sequence[Any], int] = {}
+        self.unit_of = np.array([numbers.setdefault(unit, len(numbers)) for unit in units], np.int32)
+        """The number of the unit of each case."""
+        self.units = len(numbers)
+        names, group = _groups(numbers)
+        self.group_of = group[self.unit_of]
+        """The number of the group of each case."""
+        self.groups = len(names)
+        self._weights = weights_of(names, resamples)
+
+    @property
+    def cases(self) -> int:
+        return len(self.unit_of)
+
+    def part(self, start: int, stop: int) -> Sample:
+        """Return the sample of some of the cases, with the same groups and weights."""
+        other = object.__new__(Sample)
+        other.__dict__ |= self.__dict__ | {"unit_of": self.unit_of[start:stop], "group_of": self.group_of[start:stop]}
+        return other
+
+    def units_of(self, cases: Array) -> int:
+        """Return the number of units that have one of these cases, given by a mask."""
+        return len(np.unique(self.unit_of[cases]))
+
+    def case_weights(self, cases: Array) -> Iterator[tuple[slice, Array]]:
+        """Return how often each of these cases, given by numbers, is drawn: some of the rows at a time."""
+        for rows in self._rows(len(self.group_of)):
+            yield rows, self.weights(rows, cases)
+
+    def weights(self, rows: slice, cases: Array) -> Array:
+        """Return how often each of these cases is drawn in some rows."""
+        found: Array = self._weights[rows][:, self.group_of[cases]]
+        return found
+
+    def weights_by_case(self, row: int) -> Array:
+        """Return how often each case is drawn in one row."""
+        found: Array = self._weights[row][self.group_of]
+        return found
+
+    def _rows(self, width: int) -> Iterator[slice]:
+        height = max(1, _BLOCK // max(1, width))
+        return (slice(at, at + height) for at in range(0, self.resamples + 1, height))
+
+    def count(self, *columns: tuple[Array, int]) -> list[Array]:
+        """Count how often each code occurs: for each column of (codes of the cases, number of codes) a table.
+
+        A table has a row for the full data and for each replicate. Cases with the code -1 do not count.
+        """
+        dense = [(codes, size) for codes, size in columns if size <= _DENSE]
+        tables = iter(self._dense(dense))
+        return [next(tables) if size <= _DENSE else self._sparse(codes, size) for codes, size in columns]
+
+    def _dense(self, columns: Sequence[tuple[Array, int]]) -> list[Array]:
+        by_group = []
+        for codes, size in columns:
+            there = codes >= 0
+            places = self.group_of[there].astype(np.int64) * size + codes[there]
+            by_group.append(np.bincount(places, minlength=self.groups * size).reshape(self.groups, size))
+        if not by_group:
+            return []
+        found = self._weighted(np.concatenate(by_group, axis=1).astype(np.float64))
+        return np.split(found, np.cumsum([size for _, size in columns])[:-1], axis=1)
+
+    def _weighted(self, by_group: Array) -> Array:
+        """Weight the integers of each group, and add them up. Doubles are exact here, in any order."""
+        rows = self._rows(self.groups)
+        return np.concatenate([self._weights[each].astype(np.float64) @ by_group for each in rows])
+
+    def _sparse(self, codes: Array, size: int) -> Array:
+        """Count many different codes, of which few occur in each group."""
+        found = np.zeros((self.resamples + 1, size))
+        order = np.argsort(codes, kind="stable")
+        order = order[codes[order] >= 0]
+        if len(order):
+            here, starts = np.unique(codes[order], return_index=True)
+            for rows, weights in self.case_weights(order):
+                found[rows, here] = np.add.reduceat(weights, starts, axis=1, dtype=np.int64)
+        return found
+
+    def total(self, values: Array, largest: float = 1.0) -> Array:
+        """Add up a real number of each case, in multiples of 2⁻⁴⁰ of the largest, which is positive."""
+        high, low = map(self.sum, np.divmod(np.rint(values / largest * _QUANTUM), 2.0**_BITS))
+        return (high + low / 2.0**_BITS) * (largest / 2.0**_BITS)
+
+    def sum(self, values: Array) -> Array:
+        """Add up an integer of each case, given as a double."""
+        by_group = np.bincount(self.group_of, weights=values, minlength=self.groups)
+        return self._weighted(by_group[:, None])[:, 0]
+
+
+def _groups(units: Collection[Sequence[Any]]) -> tuple[list[bytes], Array]:
+    """Return the keys of the groups that have a unit, and the number of the group of each unit."""
+    keys = map(key_text, units)
+    if len(units) <= MOST_GROUPS:
+        return list(keys), np.arange(len(units), dtype=np.int32)
+    starts = b"".join([sha256(key).digest()[:8] for key in keys])
+    numbers, group = np.unique(np.frombuffer(starts, dtype=">u8") % MOST_GROUPS, return_inverse=True)
+    return [key_text((int(number),)) for number in numbers], group.astype(np.int32)
