@@ -180,8 +180,7 @@ class Intervals(Item, frozen=True, kw_only=True):
     undefined: dict[str, Str]
     """Why figures have no interval, by JSON pointer."""
     replicates: Replicates | None
-    """The headline figure in each replicate, to compare scores; null in participant output, since it would reveal the
-    truth."""
+    """The headline figure in each replicate, to compare scores; null for participants: it would reveal the truth."""
 
     _headline: tuple[float, float] | None = None
     """The interval of the headline figure, which need not be a number of `result`."""
