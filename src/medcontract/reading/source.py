@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from medcontract.addresses import Address, as_address, is_archive, split_member
 from medcontract.containers import Container, with_magic
@@ -459,15 +459,12 @@ def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
 def unreadable(error: OSError) -> Unreadable:
     hint, wrong_call = getattr(error, "hint", None), getattr(error, "wrong_call", True)  # of a file at an address
     if isinstance(error, FileNotFoundError):
-        hint = hint or _missing_hint(error.filename)
+        from medcontract.reading.folders import missing_file_hint  # rarely needed
+
+        path = error.filename
+        hint = hint or missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
         return Unreadable(Finding("MC001", "no such file", hint), wrong_call=True)
     if isinstance(error, IsADirectoryError):
         return Unreadable(Finding("MC002", "this is a folder, not a file"), wrong_call=True)
     reason = (error.strerror or type(error).__name__).lower()
     return Unreadable(Finding("MC003", f"the file cannot be read: {reason}", hint), wrong_call)
-
-
-def _missing_hint(path: Any) -> str:
-    from medcontract.reading.folders import missing_file_hint  # rarely needed
-
-    return missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
