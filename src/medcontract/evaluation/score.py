@@ -346,7 +346,8 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     for part in own:
         counted.update(part.collector.codes(is_cross_file))
     scored.cross_file = tuple(sorted(counted.items()))
-    private, hints = near_misses(pairings)
+    odd = [pairing for pairing in pairings if pairing.unknown_count]
+    private, hints = near_misses(odd) if odd else ([], [])
     scored.private = (*notes.about_truth, *private)
     if tally is not None and not participant:
         scored.remediation = tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally)))

@@ -22,8 +22,7 @@ from medcontract.parallel.sinks import NoSink
 from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import Span, spans
 from medcontract.reading.json_stream import JsonFile
-from medcontract.reading.located_records import Broken, TooLarge, one_by_one
-from medcontract.reading.positions import line_breaks
+from medcontract.reading.located_records import Broken, TooLarge, line_breaks, one_by_one
 from medcontract.reading.source import Unreadable
 from medcontract.validation.dispatch import Part, container_for, report_read, validator_for
 from medcontract.validation.json_objects import JsonReader

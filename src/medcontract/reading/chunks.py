@@ -19,8 +19,7 @@ from medcontract.addresses import Address
 from medcontract.containers import Container
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
-from medcontract.reading.located_records import Broken, TooLarge
-from medcontract.reading.positions import line_breaks
+from medcontract.reading.located_records import Broken, TooLarge, line_breaks
 from medcontract.reading.source import SeekableStream, Source, Unreadable, Watched
 
 if TYPE_CHECKING:

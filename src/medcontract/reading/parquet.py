@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, NamedTuple
 from medcontract.errors import option, words
 from medcontract.isolated import Crashed, Parser, run_isolated
 from medcontract.problems import Finding
+from medcontract.reading.csv_rows import too_wide
 from medcontract.reading.limits import MAX_DOCUMENT, MAX_MEMBERS, Limits, size_text
 from medcontract.reading.parquet_pages import BadHeader, page_sizes
-from medcontract.reading.row_layout import too_wide
 from medcontract.reading.source import Source, Unreadable
 
 _BATCH = 8192

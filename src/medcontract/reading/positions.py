@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import BinaryIO, NamedTuple
 
 from medcontract.reading.limits import BLOCK
+from medcontract.reading.located_records import line_breaks
 from medcontract.reading.source import Source, Unreadable
 
 _AROUND = 240
@@ -25,11 +26,6 @@ class Excerpt(NamedTuple):
 
     text: str
     caret: int
-
-
-def line_breaks(text: bytes) -> int:
-    """Count line breaks: LF, CRLF or CR."""
-    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
 
 
 def find_positions(

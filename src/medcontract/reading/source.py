@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from medcontract.addresses import Address, as_address, is_archive, split_member
-from medcontract.containers import Container, with_magic
+from medcontract.containers import BY_MAGIC, Container
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.limits import BLOCK, MAX_DEFLATED, Limits, most_unpacked
@@ -191,7 +191,7 @@ class Source:
     @property
     def is_binary(self) -> bool:
         """Check whether it is a container that is not a text."""
-        return with_magic(self.head) is not None
+        return self.head[:4] in BY_MAGIC
 
     def sha256(self) -> str:
         """Return the hash of the bytes of the file itself. Raises `FileChanged` if they changed between reads."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from medcontract.problems import printable
 from medcontract.rendering import page_of
 from medcontract.rendering.page import (
     LONGEST_CELL,
@@ -23,7 +24,7 @@ from medcontract.rendering.page import (
     View,
     clipped,
 )
-from medcontract.results.base import Result, printable
+from medcontract.results.base import Result
 from medcontract.results.tables import MOST_CASES, Table
 from medcontract.results.validation import Problem
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from medcontract.results.base import printable
+from medcontract.problems import printable
 from medcontract.results.tables import Table
 from medcontract.results.validation import Problem
 
