@@ -27,7 +27,7 @@ import pandas as pd
 import medcontract
 from medcontract.contracts import suggestions
 from medcontract.hints import keys_and_values as values
-from medcontract.normalizers import folding, names, phrases, terms, text
+from medcontract.normalizers import folding, names, terms, text
 from medcontract.scoring.extraction import differences
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, build
 from medcontract.scoring.metrics.kinds import FieldType
@@ -113,7 +113,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.normalize_diagnosis": lambda given: terms.built_in_terms().normalize_diagnosis(given),
     "terms.Terms.with_long_forms": lambda given: terms.built_in_terms().with_long_forms(given, given),
     "terms.line_kinds": terms.line_kinds,
-    "phrases.spaced": phrases.spaced,
+    "folding.spaced": folding.spaced,
     "terms.Terms.names": lambda given: terms.built_in_terms().names(given),
     "terms.Terms.entities_of": lambda given: terms.built_in_terms().entities_of(frozenset(given.split())),
     "terms.Terms.entities": lambda given: terms.built_in_terms().entities(given),
@@ -131,7 +131,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
 def public_normalizers() -> set[str]:
     """The names of all public functions of the normalizers that take arguments."""
     found: set[str] = set()
-    for module in (text, names, folding, phrases, terms):
+    for module in (text, names, folding, terms):
         members = {name: member for name, member in vars(module).items() if not name.startswith("_")}
         found |= {f"{_short(module)}.{name}" for name, member in members.items() if _takes_text(member, module)}
     return found | {f"terms.Terms.{name}" for name in vars(terms.Terms) if _is_public_method(name)}
