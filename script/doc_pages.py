@@ -30,7 +30,8 @@ _KEYS = {
     "metric": "what is measured; at least one",
     "score": "`headline`, the metric or sum that submissions are ranked by (required), and `sums`, weighted sums of "
     "metrics by name: `total = { macro_f1 = 0.7, mae = -0.01 }`. A metric that is better when lower needs a negative "
-    "weight; weights need not add up to 1",
+    "weight; weights need not add up to 1. `tie_breakers` lists figures that decide between equal headlines, each in "
+    "its own direction; what is still equal shares a rank",
     "gate": f"`min_processed`, the smallest share of processed cases. Default: {Gate().min_processed}",
     "uncertainty": "`intervals`: `true` gives every score intervals (see [uncertainty.md](uncertainty.md)); `cluster`: "
     "the field of the truth, such as the id of a patient, whose cases are not independent of each other",

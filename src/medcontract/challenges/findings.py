@@ -21,6 +21,7 @@ MISSING = {
     "rule": "write [[rule]]",
     "score": 'write [score] and headline = "…", the metric or the sum that submissions are ranked by',
     "headline": "name the metric or the sum that submissions are ranked by",
+    "tie_breakers": "list the metrics or sums that decide between equal headlines",
     "sums": "write [score.sums] and NAME = { METRIC = 1, … }",
     "field": "name a field",
     "of": 'write of = { type = "str" } or of = { one_of = […] }',

@@ -280,6 +280,7 @@ class Score(StrictModel):
     """The `[score]`."""
 
     headline: Line
+    tie_breakers: Annotated[Lines, Info(max_length=MOST_METRICS)] = ()
     sums: Annotated[dict[Name, dict[str, Number]], Info(default_factory=dict, max_length=MOST_METRICS)]
 
 
@@ -359,6 +360,7 @@ class Definition(StrictModel):
             },
             "sums": {name: sorted(weights) for name, weights in self.score.sums.items()},
             "headline": self.score.headline,
+            **({"tie_breakers": list(self.score.tie_breakers)} if self.score.tie_breakers else {}),
         }  # fmt: skip
 
 

@@ -295,6 +295,13 @@ class _Semantics:
         if headline not in known:
             message = f"no metric and no sum is named '{headline}'"
             self.findings.unknown_name(("score", "headline"), message, headline, sorted(known))
+        self.findings.not_distinct(self.definition.score.tie_breakers, ("score", "tie_breakers"))
+        for index, name in enumerate(self.definition.score.tie_breakers):
+            path = ("score", "tie_breakers", index)
+            if name == headline:
+                self.add("MC225", path, "this is the headline, which is compared first", "name other figures")
+            elif name not in known:
+                self.findings.unknown_name(path, f"no metric and no sum is named '{name}'", name, sorted(known))
 
     def _check_cluster(self) -> None:
         cluster, path = self.definition.uncertainty.cluster, ("uncertainty", "cluster")

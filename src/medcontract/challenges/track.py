@@ -178,7 +178,12 @@ class ChallengeScorer(Scorer):
         warnings = list(self._about_changed_parameters())
         if value is None:
             warnings.append(f"{headline} is undefined, so there is no rank: {undefined[headline]}")
-        return Finished(result=result, headline=value, warnings=tuple(warnings))
+        ties = [(name, exact[name] if name in exact else sums[name]) for name in self.definition.score.tie_breakers]
+        lower = {metric.name for metric in self.metrics if not metric.kind.higher_is_better}
+        return Finished(
+            result=result, headline=value, warnings=tuple(warnings),
+            tie_breakers=tuple((each or ZERO) * (-1 if name in lower else 1) for name, each in ties),
+        )  # fmt: skip
 
     def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
         from medcontract.scoring.metrics.resampled import Cases

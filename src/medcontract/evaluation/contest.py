@@ -41,6 +41,7 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Finished, Scorer, Tally
 from medcontract.scoring.scorer_checks import for_participants
+from medcontract.scoring.sums import digest
 from medcontract.validation.dispatch import Part, base_name
 from medcontract.validation.report import ProblemCollector
 
@@ -140,6 +141,8 @@ class Contest:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
             return self._unexpected(error)
+        if scored.tally is not None:
+            scored.sums = digest(scored.tally.data)
         return scored if self.complete else self.slim(scored)
 
     def refused(

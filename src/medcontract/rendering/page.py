@@ -69,6 +69,20 @@ class Code(str):
     __slots__ = ()
 
 
+class Link(str):
+    """A text that links to another file, for formats with links."""
+
+    __slots__ = ("target",)
+    target: str
+
+    @classmethod
+    def to(cls, target: str, text: str) -> str:
+        """Return the text with a link, or as it is if there is none."""
+        found = cls(text)
+        found.target = target
+        return found if target else text
+
+
 class Gauge(NamedTuple):
     """A share, and the minimum that it has to reach."""
 
