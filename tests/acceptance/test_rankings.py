@@ -125,7 +125,7 @@ def test_identical_predictions_of_all_tracks(board: Call, tmp_path: Path, track:
     """With another team name in the header, too."""
     truth = truth_file(tmp_path, track)
     for name in "ab":
-        header = {"extraction": {}, "benchmark": {"model_id": name}}.get(track, {"team_name": name})
+        header: dict[str, Any] = {"extraction": {}, "benchmark": {"model_id": name}}.get(track, {"team_name": name})
         sent_file(tmp_path / name, track, **header)
     envelope = board(truth, tmp_path / "a", tmp_path / "b").json
     assert [warning for warning in envelope["warnings"] if "identical, record by record" in warning]
