@@ -209,18 +209,22 @@ def _parameters() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _value(parameter: MetricParameter, kind: MetricKind) -> str:
+    low, high = parameter.between or (None, None)
+    number = "a number" if low is None else f"a number above {low}" + ("" if high is None else f" and below {high}")
     values = {
         "choice": _code(f'"{choice}"' for choice in parameter.choices),
-        "number": "a number",
+        "number": number,
         "class": "a class: a string, or true or false",
         "class weights": "`{ class = weight, … }`",
+        "costs": "`{ true class = { predicted class = cost, … }, … }`",
+        "time": "a number or integer of the truth",
         "positive case": "`{ field = …, is = … }`",
     }
     need = "required" if parameter.required else ""
     if parameter.name in kind.exactly_one:
         need = f"exactly one of {_code(kind.exactly_one)}"
     elif parameter.default:
-        need = f'default `"{parameter.default}"`'
+        need = f'default `"{parameter.default}"`' if parameter.choices else f"default {parameter.default}"
     return values[parameter.value] + (f"; {need}" if need else "")
 
 

@@ -24,7 +24,7 @@ def _classes(field: FieldInfo) -> Iterable[tuple[str, str | bool]]:
     return zip(field.classes, field.values, strict=True)
 
 
-def ratio(numerator: int, denominator: int) -> Fraction:
+def ratio(numerator: int | Fraction, denominator: int | Fraction) -> Fraction:
     """The quotient; 0 if the denominator is 0."""
     return Fraction(numerator, denominator) if denominator else ZERO
 
@@ -63,8 +63,40 @@ def f1_score(metric: Metric, counts: ClassCounts, parameters: Parameters) -> Met
     return _averaged(metric, counts, parameters, parts)
 
 
+def fbeta(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
+    """(1 + β²)TP / ((1 + β²)TP + β²FN + FP), where TP + FN cases are of the class, TP + FP predicted to be of it."""
+    square = parameters["beta"] ** 2
+
+    def parts(value: Class) -> tuple[Fraction, Fraction]:
+        return (1 + square) * counts.right[value], square * counts.true[value] + counts.predicted[value]
+
+    return _averaged(metric, counts, parameters, parts)
+
+
+def cost(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
+    """The mean cost; an unprocessed case costs as much as the worst answer."""
+    costs: dict[tuple[Class | None, Class | None], Fraction] = {
+        (true, predicted): parameters.get(cost_key(name, other), ZERO)
+        for name, true in _classes(metric.truth)
+        for other, predicted in _classes(metric.truth)
+    }
+    for true in metric.truth.values:
+        costs[true, None] = max(costs[true, predicted] for predicted in metric.truth.values)
+    return MetricValue(
+        value=total(times * costs[y, p] for (y, p), times in counts.pairs.items() if y is not None) / counts.cases
+    )
+
+
+def cost_key(true: str, predicted: str) -> str:
+    """Return the name of the parameter for the cost of a wrong answer."""
+    return f"costs.{true}.{predicted}"
+
+
 def _averaged(
-    metric: Metric, counts: ClassCounts, parameters: Parameters, parts: Callable[[Class], tuple[int, int]]
+    metric: Metric,
+    counts: ClassCounts,
+    parameters: Parameters,
+    parts: Callable[[Class], tuple[int | Fraction, int | Fraction]],
 ) -> MetricValue:
     """`parts` returns numerator and denominator for a class."""
     fractions = {name: parts(value) for name, value in _classes(metric.truth)}
@@ -83,7 +115,7 @@ def _weights(metric: Metric, parameters: Parameters) -> dict[str, Fraction]:
         return {metric.choices["positive"]: ONE}
     if "average" in metric.choices:
         return dict.fromkeys(metric.truth.classes, ONE)
-    weights = {key.removeprefix("weights."): parameters[key] for key in metric.numbers}
+    weights = {key.removeprefix("weights."): parameters[key] for key in metric.numbers if key.startswith("weights.")}
     if not any(weights.values()):
         raise CallError(f"the weights of '{metric.name}' are all 0", "give at least one class a weight above 0")
     return weights
