@@ -107,10 +107,11 @@ def _averaged(
     if metric.choices.get("average") == "support":
         weights = {name: Fraction(counts.true[value]) for name, value in _classes(metric.truth)}
         return MetricValue(value=_weighted(by_class, weights), by_class=by_class)
-    return MetricValue(value=_weighted(by_class, _weights(metric, parameters)), by_class=by_class)
+    return MetricValue(value=_weighted(by_class, weights_of(metric, parameters)), by_class=by_class)
 
 
-def _weights(metric: Metric, parameters: Parameters) -> dict[str, Fraction]:
+def weights_of(metric: Metric, parameters: Parameters) -> dict[str, Fraction]:
+    """Return the weight of each class that has one. Raises `CallError` if all are 0."""
     if "positive" in metric.choices:
         return {metric.choices["positive"]: ONE}
     if "average" in metric.choices:
@@ -129,7 +130,7 @@ def warn_absent(metric: Metric, counts: ClassCounts, parameters: Parameters) -> 
     """A warning about classes without a case, if they have a weight of their own."""
     if metric.choices.get("average") in ("micro", "support"):
         return
-    weights = _weights(metric, parameters)
+    weights = weights_of(metric, parameters)
     absent = [name for name, value in _classes(metric.truth) if weights.get(name) and not counts.true[value]]
     if absent:
         named = ", ".join(map(plain_name, absent[:_MOST_NAMED])) + (", …" if len(absent) > _MOST_NAMED else "")

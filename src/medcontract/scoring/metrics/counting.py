@@ -163,6 +163,11 @@ class Counting(Struct, frozen=True, kw_only=True):
     relative: bool = False
     """The tolerance is a share of the truth."""
 
+    def column(self, truths: Mapping[str, Column]) -> Column:
+        """Return the column of the truth; for a time, with the event of each case."""
+        times = truths[self.truth]
+        return times if self.event is None else list(zip(times, truths[self.event], strict=True))
+
     def count(self, truths: Column, predictions: Column) -> Counts:
         """The counts of some cases; those of several parts of the data can be added (`sums.added`).
 
@@ -185,13 +190,7 @@ def count_all(
     countings: Iterable[Counting], truths: Mapping[str, Column], predictions: Mapping[str, Column]
 ) -> dict[Counting, Counts]:
     """The counts of each, once for equal ones, from columns by field."""
-    found = {}
-    for each in dict.fromkeys(countings):
-        column = truths[each.truth]
-        if each.event is not None:
-            column = list(zip(column, truths[each.event], strict=True))
-        found[each] = each.count(column, predictions[each.prediction])
-    return found
+    return {each: each.count(each.column(truths), predictions[each.prediction]) for each in dict.fromkeys(countings)}
 
 
 def _classes(counting: Counting, truths: Column, predictions: Column) -> ClassCounts:
