@@ -14,7 +14,8 @@ from rapidfuzz import fuzz
 from tests.naive import best_choice
 
 from medcontract.normalizers import names
-from medcontract.normalizers.names import best_pairs, look_alikes, near_misses, pair_exact, pair_fuzzy, pair_rest
+from medcontract.normalizers.assignment import best_pairs
+from medcontract.normalizers.names import look_alikes, near_misses, pair_exact, pair_fuzzy, pair_rest
 from medcontract.normalizers.text import normalize, tight
 
 ALIKE = ["", "LOSARTAN", "LOSARTAM", "LOSARTAN 50 MG", "50 MG LOSARTAN", "LOZARTAN 50 MG", "IBUPROFENO", "IBUPROFEN"]
