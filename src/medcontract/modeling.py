@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from medcontract.catalog import ProblemCode
 from medcontract.contracts.base import (
     AcceptIntegral, AlwaysTrue, Count, Date, Document, Either, Guid, ListOf, Matching, NonNegative, OpenModel, Position,
     Positive, RelativePath, Str, StrictModel, Text, Unit, ZeroOrOne,
@@ -19,8 +20,7 @@ from medcontract.contracts.rules import (
     Excludes, Flag, ForbidPattern, ForbidValue, Limit, Monotonic, Order, OtherFile, RecordRule, Reference, RequireAny,
     Requires, SameOrder, SameValue, Sum, Unique,
 )  # fmt: skip
-from medcontract.plugins.codes import ProblemCode, register_codes
-from medcontract.plugins.registration import register
+from medcontract.plugins.registration import register, register_codes
 from medcontract.problems import Finding
 from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.results.tables import (

@@ -19,6 +19,8 @@ from medcontract.errors import (
     CallError,
     InvalidData,
     MedcontractError,
+    PoolError,
+    WorkKilled,
     WrongWeights,
     internal_error,
     plugin_failure,
@@ -31,7 +33,6 @@ from medcontract.evaluation.selection import reason_for, skipped_problems, unuse
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import Submission
 from medcontract.parallel import cpus
-from medcontract.parallel.errors import PoolError, WorkKilled
 from medcontract.reading.source import Source
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
