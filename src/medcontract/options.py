@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from medcontract.cache import ResultCache
     from medcontract.evaluation.files import GivenFiles
     from medcontract.evaluation.settings import Settings
+    from medcontract.evaluation.subgroups import By, Table
     from medcontract.parallel.pool import Pool
     from medcontract.reading.folders import Exclude
     from medcontract.reading.limits import Limits
@@ -50,6 +51,8 @@ class CallOptions:
     header: Mapping[str, str] | None = None
     intervals: bool = False
     cluster: str | None = None
+    by: str | Iterable[str] = ()
+    groups: FileName | None = None
     breakdown: bool = False
     participant: bool = False
     show_values: bool = False
@@ -132,17 +135,32 @@ class CallOptions:
         from medcontract.evaluation.settings import Settings
         from medcontract.scoring.scorer import ScoringOptions
 
+        by, groups = self._grouping
         return Settings(
             keep=min(self.max_problems, MAX_SCORE_PROBLEMS), alike=self.max_alike, excerpts=self.excerpts,
             limits=self.limits, jobs=self.jobs, participant=self.participant, parameters=self.changes,
             intervals=self.intervals,
             frozen=None if self.protocol is None else self.frozen(self.protocol),
-            header=tuple(as_mapping(self.header, "header").items()),
+            header=tuple(as_mapping(self.header, "header").items()), by=by, groups=groups,
             scoring=ScoringOptions(
                 breakdown=self.breakdown, values=self.show_values,
                 plugin_errors=self.plugin_errors and not self.participant, options=self._parsed[0],
             ),
         )  # fmt: skip
+
+    @cached_property
+    def _grouping(self) -> tuple[tuple[By, ...], Table | None]:
+        """The fields to group cases by, and the table with some of them. Raises `CallError` and `InvalidData`."""
+        texts = (self.by,) if isinstance(self.by, str) else tuple(self.by)
+        if not texts and self.groups is not None:
+            raise CallError(words(option("--groups"), " needs ", option("--by", "FIELD")), "name its columns")
+        if not texts:
+            return (), None
+        from medcontract.evaluation.subgroups import Table, parse_by
+
+        require_strings(texts)
+        table = None if self.groups is None else Table.read(file_source(os.fspath(self.groups), self.limits))
+        return parse_by(texts), table
 
     def frozen(self, protocol: FileName | Protocol) -> FrozenProtocol:
         """Read a frozen protocol. Raises `InvalidData` and `CallError`, also for a call that changes it."""

@@ -29,6 +29,16 @@ Examples:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @options.scoring
 @options.intervals
+@click.option(
+    "--by",
+    metavar="FIELD",
+    multiple=True,
+    help="Also score the cases of each value of FIELD, a field of the truth, of the list of cases or of --groups. A "
+    "number needs bands: age=0,40,65. May be repeated.",
+)
+@click.option(
+    "--groups", metavar="FILE", type=click.Path(), help="A table with fields for --by, and the key of each case."
+)
 @click.option("--breakdown", is_flag=True, help="Explain the score of each item or sample, in tracks that support it.")
 @click.option("--result-only", is_flag=True, help="Print only the result, as JSON.")
 @options.jobs("Read large files in N processes.")

@@ -125,10 +125,12 @@ def read_truth(
     files: Files,
     given: HeaderOverrides | None = None,
     frozen: FrozenProtocol | None = None,
+    fields: Sequence[str] = (),
 ) -> Truth:
     """Read the truth among the files. Raises `CallError` if there is none.
 
-    Nothing can be scored against it if `frozen` is another protocol or was frozen with another truth.
+    Values of `fields` are kept, where the truth has them. Nothing can be scored against it if `frozen` is another
+    protocol or was frozen with another truth.
     """
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
@@ -148,13 +150,15 @@ def read_truth(
         else:
             others = truth.other_files(truth.documents)
             checks = record_checks(parts[0].contract.file_rules, others)
-            expected = Expected(pair.key, pair.item, checks, fields=_fields_for_intervals(pair, scorer.protocol))
+            kept = {name for name in fields if name in fields_of(pair.truth) and name not in pair.key}
+            kept |= set(_fields_for_intervals(pair, scorer.protocol))
+            expected = Expected(pair.key, pair.item, checks, fields=sorted(kept))
             read(parts, expected)
             truth.parts += parts
             header = (given or HeaderOverrides()).complete(header_of(parts), parts[0].contract)
             truth.headers[pair.truth] = header
             _compare_headers(parts[0], SimpleNamespace(**header), others)
-            reasons += _errors("the truth", parts)
+            reasons += errors_of("the truth", parts)
         truth.expected[pair.truth] = expected
         truth.content[pair.truth] = expected.content_sha256()
         if not expected.total:
@@ -175,7 +179,7 @@ def _fields_for_intervals(pair: Pair, protocol: Protocol) -> tuple[str, ...]:
     cluster = protocol.word("cluster")
     if not cluster or cluster in pair.key:
         return ()
-    names = list(variants_of(registry.find(pair.truth).record_schema)[0].get("properties", ()))
+    names = fields_of(pair.truth)
     if cluster not in names:
         from medcontract.contracts.suggestions import did_you_mean
 
@@ -184,7 +188,12 @@ def _fields_for_intervals(pair: Pair, protocol: Protocol) -> tuple[str, ...]:
     return (cluster,)
 
 
-def _errors(what: str, parts: Sequence[Part]) -> list[str]:
+def fields_of(contract: str) -> list[str]:
+    """Return the fields of the records of a contract."""
+    return list(variants_of(registry.find(contract).record_schema)[0].get("properties", ()))
+
+
+def errors_of(what: str, parts: Sequence[Part]) -> list[str]:
     return [
         f"{what} has {plural(part.collector.errors, 'error')}{'' if part.alias else f' ({part.name})'}"
         for part in parts
@@ -269,7 +278,7 @@ def _read_auxiliaries(
         if contract.kind == "collection":
             _compare_headers(parts[0], header, others)
         documents[name] = header if kept is None else kept
-        reasons += _errors(name, parts)
+        reasons += errors_of(name, parts)
     return reasons
 
 
@@ -344,8 +353,8 @@ def _read_pair(parts: Sequence[Part], pairing: Pairing, truth: Truth, settings: 
     """Pair the records with their truth, in chunks if that pays off."""
     pool = settings.pool_for(parts)
     if pool and not truth.pairs:
-        from medcontract.parallel.chunk import PairingSinks, can_send
         from medcontract.parallel.merge import read_in_chunks
+        from medcontract.parallel.sinks import PairingSinks, can_send
 
         if can_send(pairing) and read_in_chunks(parts, pairing, PairingSinks(truth.track, truth.scorer, pairing), pool):
             return

@@ -6,7 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import unidata_version
 
 from msgspec import Struct
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from medcontract._version import __version__
 from medcontract.catalog import problem_codes
-from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
 from medcontract.evaluation.headers import (
@@ -24,7 +23,15 @@ from medcontract.evaluation.headers import (
     require_fields,
     require_possible_fields,
 )
-from medcontract.evaluation.loading import Readings, Truth, no_submission, no_truth, read_submission, read_truth
+from medcontract.evaluation.loading import (
+    Readings,
+    Truth,
+    fields_of,
+    no_submission,
+    no_truth,
+    read_submission,
+    read_truth,
+)
 from medcontract.evaluation.near_misses import near_misses
 from medcontract.evaluation.remarks import as_problem, on_answers, on_headline
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
@@ -43,6 +50,7 @@ from medcontract.results.score import (
     Processing,
     ProtocolUsed,
     Score,
+    Subgroup,
     in_file,
 )
 from medcontract.results.tables import Table, explained
@@ -64,6 +72,9 @@ from medcontract.scoring.scorer_checks import (
 )
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part, base_name
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
 
 MOST_PROBLEMS = 100
 
@@ -98,8 +109,10 @@ class Scored(Struct, kw_only=True):
     """Why items lost points, if requested."""
     intervals: Intervals | None = None
     """How sure the figures are, if requested."""
-    sums: str = ""
-    """In a ranking: a hash of what was counted over the cases."""
+    by: tuple[str, ...] | None = None
+    """The fields that cases are grouped by, if requested."""
+    subgroups: tuple[Subgroup, ...] | None = None
+    """The figures of groups of cases, if requested."""
     tally: Tally | None = None
     """What the figures were computed from; another protocol can be applied to it."""
     about_figures: tuple[str, ...] = ()
@@ -117,12 +130,6 @@ def environment() -> Environment:
 def versions() -> dict[str, Any]:
     """Return the versions that a result was made with; no time, no host."""
     return {"medcontract_version": __version__, "environment": environment()}
-
-
-def title() -> str:
-    """Return the title of the challenge in use, if any."""
-    challenge = registry.scope()
-    return "" if challenge is None else str(challenge.definition.title)
 
 
 def processing(found: processing_gate.Processing | None) -> Processing | None:
@@ -154,6 +161,8 @@ def score_result(scored: Scored) -> Score:
         intervals=_shown_intervals(scored, result),
         failure_modes=scored.remediation or None,
         breakdown=scored.breakdown or None,
+        by=scored.by,
+        subgroups=scored.subgroups,
         **versions(),
         _display=Display(
             headlines=headlines,
@@ -161,7 +170,6 @@ def score_result(scored: Scored) -> Score:
             lower_is_better=name in track.better_lower,
             decision=verdict.decision,
             gates=dict(verdict.gates),
-            title=title(),
             team=scored.team,
             entrant=track.entrant,
             problems=scored.found,
@@ -293,7 +301,7 @@ def score_selected(track: Track, scorer: Scorer, files: Files, settings: Setting
         return _rescore(track, scorer, files, settings, given)
     require_possible_fields(track, scorer, files, given)
     report_progress(settings.progress, files.take(sorted(used_contracts(track.roles, scorer))).parts())
-    truth = read_truth(track, scorer, files, given, settings.frozen)
+    truth = read_truth(track, scorer, files, given, settings.frozen, [by.field for by in settings.by])
     return score_against(truth, files, settings, given)
 
 
@@ -321,6 +329,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     """Score what was read."""
     truth, files, pairings = readings.truth, readings.files, readings.pairings.values()
     track, scorer, participant = truth.track, truth.scorer, settings.participant
+    columns = _columns(readings, settings)
     reasons = [*truth.reasons]
     for report in files.unread:
         problem = report.problems[0] if report.problems else None
@@ -338,7 +347,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         verdict, tally, notes, intervals = _verdict(readings, settings)
     about_figures = verdict.warnings
     verdict.warnings = notes.warnings + verdict.warnings
-    used = used_contracts(track.roles, scorer)
+    used = used_contracts(track.roles, scorer) | _lists_with(track.roles, settings)
     teams = teams_of(readings.headers, readings.documents)
     verdict.warnings += tuple(notes_on_files(files, used, track))
     if len(set(teams)) > 1:
@@ -352,12 +361,12 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     scored = _assembled(truth, verdict, listed, files.unread, participant)
     scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
     scored.intervals = intervals
+    _add_subgroups(scored, readings, columns, settings)
     counted = Counter[str]()
     for part in own:
         counted.update(part.collector.codes(is_cross_file))
     scored.cross_file = tuple(sorted(counted.items()))
-    odd = [pairing for pairing in pairings if pairing.unknown_count]
-    private, hints = near_misses(odd) if odd else ([], [])
+    private, hints = near_misses(pairings)
     scored.private = (*notes.about_truth, *private)
     if tally is not None and not participant:
         scored.remediation = tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally)))
@@ -375,15 +384,52 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     return scored
 
 
+def _columns(readings: Readings, settings: Settings) -> list[Any] | None:
+    """Return the groups of the cases. None: the caller does not want them, or must not see them."""
+    if not settings.by or settings.participant or readings.truth.reasons:
+        return None
+    from medcontract.evaluation.subgroups import columns_of
+
+    return columns_of(readings, settings.by, settings.groups)
+
+
+def _add_subgroups(scored: Scored, readings: Readings, columns: list[Any] | None, settings: Settings) -> None:
+    """Add the figures of the groups, and the table that they come from."""
+    if settings.by and settings.participant:
+        scored.verdict.warnings += ("subgroups are omitted for participants: they would reveal the truth",)
+    if columns is None:
+        return
+    scored.by = tuple(by.text for by in settings.by)
+    if scored.tally is not None:
+        from medcontract.evaluation.subgroups import subgroups_of
+
+        samples = None if scored.intervals is None else drawn(readings.truth)
+        scored.subgroups = subgroups_of(readings, _answers(readings), scored.verdict, settings.by, columns, samples)
+    if settings.groups:
+        scored.inputs = tuple(sorted((*scored.inputs, settings.groups.described()), key=lambda i: (i.contract, i.name)))
+
+
+def _lists_with(roles: Roles, settings: Settings) -> set[str]:
+    """Return the contracts of lists of cases with a field to group by."""
+    if settings.participant:
+        return set()
+    return {name for name in roles.id_lists for by in settings.by if by.field in fields_of(name)}
+
+
+def _answers(readings: Readings) -> Answers:
+    groups, pairs = readings.files.groups, readings.truth.scorer.pairs
+    return Answers(
+        pairings=readings.pairings, documents=readings.documents,
+        headers={**readings.truth.headers, **readings.headers},
+        names={pair.submission: tuple(sorted(p.name for p in groups.get(pair.submission, []))) for pair in pairs},
+        settings=readings.fields,
+    )  # fmt: skip
+
+
 def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | None, Notes, Intervals | None]:
     """Judge answers that can be scored. Also returns the tally that this is based on, and what it shows besides."""
-    truth, track, scorer = readings.truth, readings.truth.track, readings.truth.scorer
-    groups = readings.files.groups
-    names = {pair.submission: tuple(sorted(p.name for p in groups.get(pair.submission, []))) for pair in scorer.pairs}
-    answers = Answers(
-        pairings=readings.pairings, documents=readings.documents, headers={**truth.headers, **readings.headers},
-        names=names, settings=readings.fields,
-    )  # fmt: skip
+    track, scorer = readings.truth.track, readings.truth.scorer
+    answers = _answers(readings)
     refused = refused_by_gate(scorer, answers)
     if refused:
         return refused, None, Notes(), None
@@ -398,16 +444,25 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
             require_fields(track, answers.headers.values())
     intervals = None
     if verdict.result is not None and wants_intervals(track, scorer.protocol, settings):
-        from medcontract.scoring.resampling import intervals_of, samples_of
+        from medcontract.scoring.resampling import intervals_of
 
-        key = tuple(truth.expected), *(scorer.protocol.values.get(name) for name in ("resamples", "cluster"))
-        if key not in truth.samples:
-            truth.samples[key] = samples_of(track, scorer.pairs, truth.expected, scorer.protocol)
-        found = intervals_of(track, scorer, answers, verdict, truth.samples[key])
+        found = intervals_of(track, scorer, answers, verdict, drawn(readings.truth))
         intervals = found.intervals
         notes.warnings += found.warnings
         notes.about_truth += found.about_truth
     return verdict, tally, notes, intervals
+
+
+def drawn(truth: Truth) -> Samples:
+    """Return what is drawn for intervals, which all submissions share."""
+    from medcontract.scoring.resampling import samples_of
+
+    scorer = truth.scorer
+    key = tuple(truth.expected), *(scorer.protocol.values.get(name) for name in ("resamples", "cluster"))
+    if key not in truth.samples:
+        truth.samples[key] = samples_of(truth.track, scorer.pairs, truth.expected, scorer.protocol)
+    found: Samples = truth.samples[key]
+    return found
 
 
 def wants_intervals(track: Track, protocol: Protocol, settings: Settings) -> bool:
@@ -492,6 +547,7 @@ def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, giv
     given.check()
     others = [part for part in files.parts() if part.contract.id not in used.groups]
     idle = ["--breakdown"] if scorer.options.breakdown else []  # options that need records
+    idle += ["--by"] if settings.by else []
     idle += [each.on_command_line for each in track.options if each.measuring and each.name in scorer.options.options]
     if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
         idle = ["--parameter"]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.parallel import cpus
-from medcontract.reading.chunks import SMALLEST
 from medcontract.reading.limits import Limits
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
@@ -15,6 +14,7 @@ from medcontract.validation.records import Progress
 from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
+    from medcontract.evaluation.subgroups import By, Table
     from medcontract.parallel.pool import Pool
 
 
@@ -43,6 +43,10 @@ class Settings(NamedTuple):
     """The protocol to score under, if it is frozen."""
     header: tuple[tuple[str, str], ...] = ()
     """Header fields that the caller sets."""
+    by: tuple[By, ...] = ()
+    """The fields to group cases by."""
+    groups: Table | None = None
+    """A table with fields to group by."""
     header_if_absent: bool = False
     """Ignore those that the files contain."""
 
@@ -54,7 +58,7 @@ class Settings(NamedTuple):
         if self.pool:
             return self.pool
         size = sum(part.source.size for part in parts)
-        if size < 2 * SMALLEST or cpus.workers_for(self.jobs, size) < 2:
+        if cpus.workers_for(self.jobs, size) < 2:
             return None
         from medcontract.parallel.pool import pool_for  # slow to import
 

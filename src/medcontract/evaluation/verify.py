@@ -15,6 +15,8 @@ from medcontract.evaluation.compare import protocol_changes
 from medcontract.evaluation.files import GivenFiles, gather, once
 from medcontract.evaluation.score import environment, protocol_for, score_files, score_result, versions
 from medcontract.evaluation.settings import Settings
+from medcontract.evaluation.subgroups import CONTRACT as GROUPS
+from medcontract.evaluation.subgroups import Table, parse_by
 from medcontract.problems import Token, pointer
 from medcontract.reading.source import Source, Unreadable, open_source
 from medcontract.results.score import ProtocolUsed, Score, failing_warnings
@@ -27,7 +29,7 @@ from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import base_name, load_source
 
 MOST_DIFFERENCES = 100
-_COMPARED = ("processing", "valid", "result", "intervals", "subgroups")
+_COMPARED = ("processing", "valid", "result", "intervals", "by", "subgroups")
 """The fields of a score that follow from its files. Texts such as warnings may depend on how these are passed."""
 
 
@@ -55,7 +57,11 @@ def verify(score: Validated[Any], given: GivenFiles, settings: Settings) -> Veri
     if stated.participant:  # its truth is not stated
         used += [each for each in others if each.contract in track.roles.truths]
     ignored = [each for each in others if each not in used and each.contract not in listed]
-    settings = _as_stated(stated, track, options, settings)
+    tables = [each for each in used if each.contract == GROUPS]
+    used = [each for each in used if each not in tables]
+    settings = _as_stated(stated, track, options, settings)._replace(
+        by=parse_by(stated.by or ()), groups=Table.read(tables[0].source) if tables else None
+    )
     reasons = [*_protocol_reasons(stated, track, settings)]
     missing = [file.name for file in files if file.state == "missing"]
     reasons += [f"these files are missing: {', '.join(missing)}"] if missing else []
@@ -119,7 +125,7 @@ def _verified(file: Any, given: _Given | None) -> VerifiedFile:
 
 def _recognize(opened: Sequence[_Given], given: GivenFiles, settings: Settings) -> None:
     """Recognize the contracts of files that no input states. Raises `CallError` for a named file without one."""
-    files = gather([(each.source, each.contract) for each in opened], settings, given.found)
+    files = gather([(each.source, each.contract) for each in opened if each.contract != GROUPS], settings, given.found)
     contracts = {id(part.source): part.contract.id for part in files.parts()}
     for each in opened:
         each.contract = contracts.get(id(each.source), each.contract)
@@ -147,7 +153,7 @@ def _as_stated(stated: Any, track: Track, options: Mapping[str, Any], settings: 
             said.pop(each.name, None)
     needed = track.result_fields.needed if track.roles.result not in contracts else ()
     return settings._replace(
-        participant=bool(stated.participant), parameters=(), frozen=frozen,
+        participant=bool(stated.participant), parameters=(), intervals=stated.intervals is not None, frozen=frozen,
         header=tuple((name, result[name]) for name in (*needed, *track.result_fields.settable)
                      if isinstance(result.get(name), str)),
         header_if_absent=True, scoring=replace(settings.scoring, options={**said, **options}),
@@ -219,11 +225,13 @@ def _differences(stated: Any, computed: Any, path: tuple[Token, ...]) -> Iterato
     """Compare JSON values. Numbers are compared as values, so that `1` and `1.0` are the same."""
     if isinstance(stated, dict) and isinstance(computed, dict):
         for key in dict.fromkeys((*stated, *computed)):
+            if stated.get(key) is None and computed.get(key) is None:
+                continue  # absent and null mean the same
             if key not in stated or key not in computed:
                 yield _difference(stated.get(key), computed.get(key), (*path, key), one_side=key in stated)
             else:
                 yield from _differences(stated[key], computed[key], (*path, key))
-    elif isinstance(stated, list) and isinstance(computed, list):
+    elif isinstance(stated, list | tuple) and isinstance(computed, list | tuple):
         for number in range(max(len(stated), len(computed))):
             there = number < len(stated), number < len(computed)
             values = stated[number] if there[0] else None, computed[number] if there[1] else None

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from medcontract.contracts.contract import Contract
 from medcontract.errors import FILE_PLUGIN, CallError, name_plugin
-from medcontract.plugins.registration import error_text, register, register_codes
+from medcontract.plugins.codes import register_codes
+from medcontract.plugins.registration import error_text, register
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

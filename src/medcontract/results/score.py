@@ -8,7 +8,7 @@ Only one track uses `ItemBreakdown` and `FailureMode`, but they are defined here
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -186,6 +186,38 @@ class Intervals(Item, frozen=True, kw_only=True):
     """The interval of the headline figure, which need not be a number of `result`."""
 
 
+MIN_CELL = 10
+"""The number of cases that a subgroup must have, or it is hidden."""
+
+
+class Subgroup(Item, frozen=True, kw_only=True):
+    """The cases with one value of a field. Small groups, and others from which these would follow, are hidden."""
+
+    field: Str
+    """The field."""
+    value: str | bool | None
+    """The value that the cases have in common, or the name of a band; null if it is missing."""
+    cases: Position | None
+    """The number of cases; null if the group is hidden."""
+    headline: float | None
+    """The figure that submissions are ranked by; null if it is undefined or hidden."""
+    figures: dict[str, float | None]
+    """The figures that depend on cases, by JSON pointer to the result; empty if the group is hidden."""
+    gap: float | None
+    """The headline minus that of all other cases; null without other cases, or if it is hidden."""
+    intervals: dict[str, tuple[float, float] | None] | None = None
+    """The interval of each figure that is not null, by JSON pointer; null without one. Only with --intervals."""
+
+    _optional = frozenset({"intervals"})
+
+    _headline: tuple[float, float] | None = None
+    """The interval of the headline, which need not be one of the figures."""
+
+
+Subgroups = Annotated[tuple[Subgroup, ...], "Subgroups"]
+"""Without small groups, and never in participant output."""
+
+
 class Display(Struct, frozen=True, kw_only=True):
     """What people are shown besides the output."""
 
@@ -198,12 +230,6 @@ class Display(Struct, frozen=True, kw_only=True):
     decision: str | None = None
     gates: dict[str, bool | None] = {}
     """The gates of the decision, and whether each one passed; None if it could not be checked."""
-    title: str = ""
-    """The title of the challenge, if it has one."""
-    rank: int | None = None
-    """The rank in the leaderboard that this is feedback of."""
-    board: str = ""
-    """A link to that leaderboard."""
     team: str | None = None
     entrant: str = "team"
     """What the name of a submission refers to: a team or a model."""
@@ -245,12 +271,16 @@ class Score(Listing[FileProblem], frozen=True, kw_only=True):
     """What to fix first, in tracks that support it."""
     breakdown: tuple[ItemBreakdown, ...] | None = None
     """Why points were lost, item by item; only with --breakdown."""
+    by: tuple[Str, ...] | None = None
+    """The fields that cases are grouped by, with the bounds of bands; only with --by."""
+    subgroups: Subgroups | None = None
+    """The figures of the groups by each field; only with --by, and never in participant output."""
     medcontract_version: Str
     """The version of medcontract that wrote this."""
     environment: Environment
     """The environment that it was computed in."""
 
-    _optional = frozenset({"breakdown", "failure_modes", "intervals", "participant"})
+    _optional = frozenset({"breakdown", "by", "failure_modes", "intervals", "participant", "subgroups"})
 
     _display: Display = Display()
     _figures: tuple[Any, ...] = ()

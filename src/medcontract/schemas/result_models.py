@@ -24,7 +24,7 @@ from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.preflight import Preflight
 from medcontract.results.reference import ContractList, Explanation, Protocol, ProtocolCheck, ProtocolList
 from medcontract.results.schemas import SchemaDiff, SchemaIndex
-from medcontract.results.score import Score
+from medcontract.results.score import MIN_CELL, Score
 from medcontract.results.validation import Validation
 from medcontract.results.verification import Verification
 from medcontract.types import JsonObject
@@ -42,6 +42,24 @@ def _keeps_result_contract(value: JsonObject, info: ValidationInfo) -> JsonObjec
             where = pointer(error.errors(include_url=False, include_input=False)[0]["loc"], plain=True)
             raise ValueError(f"not a document of {contract.id}: see {where or 'its keys'}") from None
     return value
+
+
+def _hides_small_groups(groups: list[Any] | None, info: ValidationInfo) -> list[Any] | None:
+    """Check that participants see no subgroups, and that nothing can be known of a hidden one."""
+    if groups and info.data.get("participant"):
+        raise ValueError("participants do not see subgroups")
+    parameters = info.data["protocol"].parameters if "protocol" in info.data else {}
+    least = parameters.get("min_cell", MIN_CELL)
+    for field in dict.fromkeys(group.field for group in groups or ()):
+        those = [group for group in groups or () if group.field == field]
+        hidden = [group for group in those if group.cases is None]
+        if any(group.figures or (group.headline, group.gap) != (None, None) for group in hidden):
+            raise ValueError("a hidden subgroup has no figures")
+        if any(group.cases is not None and group.cases < least for group in those):
+            raise ValueError(f"subgroups with fewer than {least} cases must be hidden")
+        if len(hidden) == 1 < len(those):
+            raise ValueError("a single hidden subgroup can be computed from the others")
+    return groups
 
 
 _TYPES: dict[str, Any] = {
@@ -92,6 +110,8 @@ def _field_type(hint: Any) -> Any:
     """The Pydantic type of a field."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
+        if inner[1] == "Subgroups":
+            return Annotated[_field_type(inner[0]), AfterValidator(_hides_small_groups)]
         return _TYPES[inner[1]]
     if origin is tuple:
         item: Any = _field_type(inner[0])

@@ -158,7 +158,7 @@ _FIGURES = (
         name="efficiency_score",
         about="weight_size·size + weight_time·time; size: 1 below size_full_below_mb, else "
         "1 − (S − size_min_mb)/(size_max_mb − size_min_mb); time: 1 − (T − t_min_ms)/(t_max_ms − t_min_ms), 1 if "
-        "t_min_ms = t_max_ms; both within [0, 1]",
+        "t_min_ms = t_max_ms; both within [0, 1]", measured_in="lesions/model",
     ),
     Figure(
         name="final_score", about="weight_prediction·prediction_score + weight_efficiency·efficiency_score",

@@ -35,6 +35,17 @@ class Samples(NamedTuple):
     unit: tuple[str, ...]
     """The fields that identify a unit."""
 
+    def only(self, numbers: Mapping[str, Sequence[int]]) -> Samples:
+        """Return what is drawn of some of the items, given by their indexes."""
+        start, places = 0, dict[str, tuple[int, int]]()
+        kept: list[int] = []
+        for truth, part in self.parts.items():
+            places[truth] = len(kept), len(kept) + len(numbers.get(truth, ()))
+            kept += [start + number for number in numbers.get(truth, ())]
+            start += part.cases
+        whole = self.whole.only(kept)
+        return Samples(whole, {truth: whole.part(*place) for truth, place in places.items()}, self.unit)
+
 
 class WithIntervals(Struct, frozen=True, kw_only=True):
     """How sure the figures of a submission are."""

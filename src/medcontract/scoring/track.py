@@ -12,7 +12,7 @@ from medcontract.errors import BrokenPlugin, Wording
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.comparison import Comparison
-from medcontract.scoring.protocol import UNCERTAINTY, Protocol
+from medcontract.scoring.protocol import SUBGROUPS, UNCERTAINTY, Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions, Tally
 
 
@@ -31,6 +31,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     by: Literal["submission", "class", "case", "document", "task"] = "submission"
     """What it is computed for. Participants see only figures of the whole submission."""
     unit: str = ""
+    measured_in: str = ""
+    """The contract of the file that it is measured in, if that is given. It is then the same for any cases."""
     lower_is_better: bool = False
     """Of the headline, too: rankings, bundles and comparisons all use `Track.better_lower`."""
 
@@ -241,7 +243,7 @@ class Track(Struct, frozen=True, kw_only=True, eq=False):
         if not isinstance(self.protocol, Protocol):
             return  # type: ignore[unreachable]  # reported when the track is registered
         known = {parameter.name for parameter in self.protocol.parameters}
-        more = tuple(parameter for parameter in UNCERTAINTY if parameter.name not in known)
+        more = tuple(parameter for parameter in (*UNCERTAINTY, SUBGROUPS) if parameter.name not in known)
         protocol = replace(self.protocol, parameters=(*self.protocol.parameters, *more))
         force_setattr(self, "protocol", protocol)
 

@@ -313,6 +313,7 @@ TRACK = Track(
     figures=_FIGURES,
     headline="mean_jaccard_index",
     scorer=TriageScorer,
+    unit=("case_id",),
     result_fields=ResultFields(needed=_HEADER),
     comparison=Comparison(
         rows=(Rows(name="metrics", title="cases", id="case_id", decides="jaccard_index"),),

@@ -69,6 +69,17 @@ class Sample:
         other.__dict__ |= self.__dict__ | {"unit_of": self.unit_of[start:stop], "group_of": self.group_of[start:stop]}
         return other
 
+    def only(self, cases: Sequence[int]) -> Sample:
+        """Return the sample of some of the cases, given by their numbers, with the same weights."""
+        units, unit_of = np.unique(self.unit_of[cases], return_inverse=True)
+        groups, group_of = np.unique(self.group_of[cases], return_inverse=True)
+        other = object.__new__(Sample)
+        other.__dict__ |= self.__dict__ | {
+            "unit_of": unit_of, "units": len(units), "group_of": group_of, "groups": len(groups),
+            "_weights": self._weights[:, groups],
+        }  # fmt: skip
+        return other
+
     def units_of(self, cases: Array) -> int:
         """Return the number of units that have one of these cases, given by a mask."""
         return len(np.unique(self.unit_of[cases]))

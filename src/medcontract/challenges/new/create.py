@@ -12,13 +12,12 @@ from medcontract.challenges.model import Field
 from medcontract.challenges.new.columns import Column
 from medcontract.challenges.new.draft import draft
 from medcontract.challenges.new.infer import Inferred, first_metrics, infer
-from medcontract.challenges.new.read import read_table
+from medcontract.challenges.new.read import load_table
 from medcontract.challenges.values import LONGEST_NAME, is_id
 from medcontract.contracts import registry
 from medcontract.contracts.registry import TRACKS, Scope
 from medcontract.errors import CallError, InvalidData, option, words
-from medcontract.reading.source import Source, Unreadable
-from medcontract.results.validation import FileReport
+from medcontract.reading.source import Source
 from medcontract.validation.dispatch import validate_source
 from medcontract.validation.report import ProblemCollector, make_report
 
@@ -73,25 +72,13 @@ def _chosen_id(folder: Path, given: str | None) -> str:
 def _read(truth: Source, classes: Collection[str]) -> tuple[Inferred, int | None]:
     """What a truth table says about the challenge, and the number of its rows."""
     collector = ProblemCollector(_MOST_PROBLEMS)
-    try:
-        truth.prepare()
-    except Unreadable as unreadable:
-        if unreadable.wrong_call:
-            raise CallError(f"{truth.name}: {unreadable.finding.message}", unreadable.finding.hint) from None
-        collector.add(unreadable.finding)
-        raise InvalidData(_report(truth, collector)) from None
-    table = read_table(truth, collector)
-    if table is not None:
-        inferred, findings = infer(table, classes)
-        if inferred is not None:
-            return inferred, table.rows
-        for finding in findings:
-            collector.add(finding)
-    raise InvalidData(_report(truth, collector))
-
-
-def _report(truth: Source, collector: ProblemCollector) -> FileReport:
-    return make_report(truth, None, None, collector)
+    table = load_table(truth, collector)
+    inferred, findings = infer(table, classes)
+    if inferred is not None:
+        return inferred, table.rows
+    for finding in findings:
+        collector.add(finding)
+    raise InvalidData(make_report(truth, None, None, collector))
 
 
 def _check_truth(truth: Source, scope: Scope) -> None:

@@ -1,4 +1,4 @@
-"""Reads a truth table of unknown structure, in any container."""
+"""Reads a table of unknown structure, in any container."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from medcontract.containers import CSV, JSON, PARQUET, Container
+from medcontract.errors import CallError, InvalidData
 from medcontract.problems import Finding, Ref, plural
 from medcontract.reading import jsonl, parquet
 from medcontract.reading.cells import cell_json
@@ -21,7 +22,7 @@ from medcontract.validation.dispatch import container_of
 from medcontract.validation.frames import parquet_columns
 from medcontract.validation.json_lines import JsonLinesReader
 from medcontract.validation.records import broken_finding
-from medcontract.validation.report import ProblemCollector
+from medcontract.validation.report import ProblemCollector, make_report
 from medcontract.validation.tables import broken_header, header_ref
 
 LIST_KEY = "truth"
@@ -50,13 +51,28 @@ class _Stop(Exception):
         self.finding = finding
 
 
-def read_table(source: Source, collector: ProblemCollector) -> Table | None:
+def load_table(source: Source, collector: ProblemCollector, list_key: str = LIST_KEY) -> Table:
+    """Return the table in a source. Raises `InvalidData`, and `CallError` if there is no file, or without pyarrow."""
+    try:
+        source.prepare()
+    except Unreadable as unreadable:
+        if unreadable.wrong_call:
+            raise CallError(f"{source.name}: {unreadable.finding.message}", unreadable.finding.hint) from None
+        collector.add(unreadable.finding)
+        raise InvalidData(make_report(source, None, None, collector)) from None
+    table = _read_table(source, collector, list_key)
+    if table is None:
+        raise InvalidData(make_report(source, None, None, collector))
+    return table
+
+
+def _read_table(source: Source, collector: ProblemCollector, list_key: str) -> Table | None:
     """The table in a prepared source; None if there are problems. Raises `CallError` without pyarrow."""
     container = container_of(source)
     columns: dict[str, list[Any]] = {}
     rows = 0
     try:
-        for record in _records(source, container, collector):
+        for record in _records(source, container, collector, list_key):
             for name, value in record.items():
                 if name not in columns:
                     columns[name] = [None] * rows
@@ -88,12 +104,12 @@ def _check_size(rows: int, columns: int) -> None:
         raise _Stop(Finding("MC108", f"the table has more than {_MOST_CELLS:,} cells", hint))
 
 
-def _records(source: Source, container: Container, collector: ProblemCollector) -> Iterator[Record]:
+def _records(source: Source, container: Container, collector: ProblemCollector, list_key: str) -> Iterator[Record]:
     if container is CSV:
         return _csv_records(source, collector)
     if container is PARQUET:
         return _parquet_records(source)
-    return _json_records(source) if container is JSON else _jsonl_records(source)
+    return _json_records(source, list_key) if container is JSON else _jsonl_records(source)
 
 
 def _csv_records(source: Source, collector: ProblemCollector) -> Iterator[Record]:
@@ -112,18 +128,18 @@ def _csv_records(source: Source, collector: ProblemCollector) -> Iterator[Record
         yield {name: cell or None for name, cell in value.items()}
 
 
-def _json_records(source: Source) -> Iterator[Record]:
-    file = JsonFile(source, LIST_KEY, _object)
+def _json_records(source: Source, list_key: str) -> Iterator[Record]:
+    file = JsonFile(source, list_key, _object)
     for number, record in enumerate(file.records()):
         raw, offset, value = record.raw, record.offset, record.value
-        yield _record(raw, offset, value, Ref(offset, len(raw), number, (LIST_KEY, number)))
+        yield _record(raw, offset, value, Ref(offset, len(raw), number, (list_key, number)))
     if file.outer is not None:
         what = "a list" if file.outer.raw == b"[]" else "this"
-        hint = f'wrap it: {{"{LIST_KEY}": …}}'
+        hint = f'wrap it: {{"{list_key}": …}}'
         raise _Stop(Finding("MC103", f"expected an object, got {what}", hint, offset=file.outer.offset))
     if file.list_at is None:
-        hint = f'name the list of records "{LIST_KEY}"'
-        raise _Stop(Finding("MC101", f"'{LIST_KEY}' is missing", hint, offset=file.start))
+        hint = f'name the list of records "{list_key}"'
+        raise _Stop(Finding("MC101", f"'{list_key}' is missing", hint, offset=file.start))
 
 
 def _jsonl_records(source: Source) -> Iterator[Record]:

@@ -12,7 +12,6 @@ from medcontract.rendering.page import (
     FileProblems,
     Gauge,
     Line,
-    Link,
     Page,
     Pairs,
     Paragraph,
@@ -36,15 +35,13 @@ def score(score: Score, view: View) -> Page:
     word = "Valid" if score.valid else "Not valid" if score.result is not None else "Refused"
     reasons = _decision_reasons(score)
     return Page(
-        title=f"{score._display.title}: score" if score._display.title else f"Score: {score.track}",
+        title=f"Score: {score.track}",
         verdict=score.decision if score.decision and score.valid else word,
         role="good" if score else "bad",
         lines=list(_outcome(score, word, "; ".join(reasons))),
         about=[
             *([f"{word}."] if score.decision and score.valid else []),
             *([f"{_entrant(shorten(score.team_name), score._display.entrant)}."] if score.team_name else []),
-            *([f"Rank {score._display.rank}."] if score._display.rank else []),
-            *([Link.to(score._display.board, "Leaderboard")] if score._display.board else []),
         ],
         facts=facts(score),
         reasons=[*reasons, *score.reasons],
@@ -59,7 +56,6 @@ def _outcome(score: Score, word: str, why: str) -> Iterator[Line]:
     if score.decision:
         yield [Styled(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")]
     subject = f"  {score.track}{f', {shorten(score.team_name)}' if score.team_name else ''}"
-    subject += f", rank {score._display.rank}" if score._display.rank else ""
     name, value = _headline(score)
     figure: Line = ["  ", Styled(f"{shorten(name)} {value}", "strong")] if score.valid and value != number(None) else []
     yield [Styled(word.upper(), "good" if score.valid else "error"), subject, *figure]
@@ -124,6 +120,7 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
             found.append(Section(table.title or "Figures", [table]))
         elif table.rows and table.title:  # pages keep a heading such as Overall
             found.append(Section(table.title, [table], on="pages"))
+    found += [Section(table.title, [table]) for table in _subgroups(score)]
     if score.breakdown:
         found.append(Section("Breakdown", [_breakdown(score.breakdown, view.show_values)], most=MOST_ROWS))
     if score.problems and problems:
@@ -134,6 +131,27 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
     if score._display.hints and view.show_values and not score.participant:
         found.append(Section("Hints", [Bullets([[each] for each in score._display.hints], "hint")]))
     return [*found, *inputs("Inputs", score.inputs), *protocol(score.protocol)]
+
+
+def _subgroups(score: Score) -> Iterator[Table]:
+    """A table for each field that cases are grouped by."""
+    name, _ = _headline(score)
+    unit = score._display.units.get(name, "")
+    for field in dict.fromkeys(group.field for group in score.subgroups or ()):
+        groups = [group for group in score.subgroups or () if group.field == field]
+        hidden = any(group.cases is None for group in groups)
+        rows = [
+            (
+                "missing" if group.value is None else shorten(group.value) if isinstance(group.value, str)
+                else number(group.value),
+                number(group.cases) if group.cases is not None else "hidden", number(group.headline, unit),
+                number(group.gap, unit) if group.gap is None or group.gap <= 0 else f"+{number(group.gap, unit)}",
+            )
+            for group in groups
+        ]  # fmt: skip
+        why = "Groups with few cases are hidden, and others from which they could be computed. " if hidden else ""
+        note = f"{why}gap: the difference from all other cases."
+        yield long_table(Table(f"By {plain_name(field)}", (plain_name(field), "cases", name, "gap"), rows, note))
 
 
 def _breakdown(items: Sequence[ItemBreakdown], show_values: bool) -> Table:

@@ -124,7 +124,7 @@ _FIGURES = (
     ),
     Figure(
         name="pipeline_success_rate", about="successes / evaluation runs · 100; without such runs, over the labeled "
-        "documents", **_RATE,
+        "documents", measured_in="extraction/runs", **_RATE,
     ),
     Figure(
         name="mean_accuracy", about="mean of prescription_accuracy and lab_accuracy; submissions are ranked by it",
