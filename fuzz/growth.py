@@ -27,9 +27,9 @@ import pandas as pd
 import medcontract
 from medcontract.contracts import suggestions
 from medcontract.hints import keys_and_values as values
-from medcontract.normalizers import folding, names, phrases, terms, text
+from medcontract.normalizers import folding, names, terms, text
 from medcontract.scoring.extraction import differences
-from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, build
+from medcontract.scoring.metrics import KINDS, MOST_CLASSES, FieldInfo, MetricKind, build
 from medcontract.scoring.metrics.kinds import FieldType
 
 MOST_GROWTH = 2.6
@@ -113,7 +113,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.normalize_diagnosis": lambda given: terms.built_in_terms().normalize_diagnosis(given),
     "terms.Terms.with_long_forms": lambda given: terms.built_in_terms().with_long_forms(given, given),
     "terms.line_kinds": terms.line_kinds,
-    "phrases.spaced": phrases.spaced,
+    "folding.spaced": folding.spaced,
     "terms.Terms.names": lambda given: terms.built_in_terms().names(given),
     "terms.Terms.entities_of": lambda given: terms.built_in_terms().entities_of(frozenset(given.split())),
     "terms.Terms.entities": lambda given: terms.built_in_terms().entities(given),
@@ -131,7 +131,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
 def public_normalizers() -> set[str]:
     """The names of all public functions of the normalizers that take arguments."""
     found: set[str] = set()
-    for module in (text, names, folding, phrases, terms):
+    for module in (text, names, folding, terms):
         members = {name: member for name, member in vars(module).items() if not name.startswith("_")}
         found |= {f"{_short(module)}.{name}" for name, member in members.items() if _takes_text(member, module)}
     return found | {f"terms.Terms.{name}" for name in vars(terms.Terms) if _is_public_method(name)}
@@ -205,7 +205,7 @@ def _field(kind: FieldType, size: int) -> FieldInfo:
 
 def _settings(kind: MetricKind) -> Iterator[dict[str, Any]]:
     """Every combination of parameters that the table allows, each number with one value."""
-    given: dict[str, Any] = {"number": Fraction(1, 2), "positive case": True}
+    given: dict[str, Any] = {"number": Fraction(1, 3), "positive case": True}
     values: dict[str, Sequence[Any]] = {
         each.name: each.choices or (given.get(each.value, each.value),) for each in kind.parameters
     }
@@ -217,17 +217,27 @@ def _settings(kind: MetricKind) -> Iterator[dict[str, Any]]:
 def _measured(kind: MetricKind, field: FieldType, settings: Mapping[str, Any], size: int) -> Callable[[], object]:
     """Counts a metric, and computes its value. All answers differ; most are wrong, and some are unprocessed."""
     prediction = _field(field, size)
-    truth = _FLAG if kind.positive_case else prediction
+    timed = "time" in settings
+    if "costs" in settings and field == "one_of":  # of so few classes that each pair may have a cost
+        prediction = FieldInfo("value", field, prediction.classes[:MOST_CLASSES])
+    truth = FieldInfo("time", "number") if timed else _FLAG if kind.positive_case else prediction
     first = truth.values[0] if truth.values else None
     choices: dict[str, Any] = {key: first if value == "class" else value for key, value in settings.items()}
+    choices.pop("time", None)
     numbers = {key: choices.pop(key) for key, value in settings.items() if isinstance(value, Fraction)}
     if choices.get("weights") == "class weights":
         del choices["weights"]
-        numbers = {f"weights.{name}": Fraction(1) for name in truth.classes}
-    metric = build("m", kind.name, prediction, truth, choices=choices, numbers=tuple(numbers))
-    truths = [_VALUES[truth.type](number) for number in range(size)]
+        numbers |= {f"weights.{name}": Fraction(1) for name in truth.classes}
+    if choices.pop("costs", None):
+        numbers["costs.c0.c1"] = Fraction(1)
+    event = _FLAG if timed else None
+    metric = build("m", kind.name, prediction, truth, event=event, choices=choices, numbers=tuple(numbers))
+    classes = len(prediction.classes) or size
+    truths = [_VALUES[truth.type](number % classes) for number in range(size)]
+    if timed:
+        truths = [(time, number % 2 == 0) for number, time in enumerate(truths)]
     shuffled = random.Random(size).sample(range(size), size)
-    predictions = [_VALUES[field](number) if number % 20 else None for number in shuffled]
+    predictions = [_VALUES[field](number % classes) if number % 20 else None for number in shuffled]
     return lambda: metric.figures(metric.counting(numbers).count(truths, predictions), numbers)
 
 

@@ -30,7 +30,8 @@ _KEYS = {
     "metric": "what is measured; at least one",
     "score": "`headline`, the metric or sum that submissions are ranked by (required), and `sums`, weighted sums of "
     "metrics by name: `total = { macro_f1 = 0.7, mae = -0.01 }`. A metric that is better when lower needs a negative "
-    "weight; weights need not add up to 1",
+    "weight; weights need not add up to 1. `tie_breakers` lists figures that decide between equal headlines, each in "
+    "its own direction; what is still equal shares a rank",
     "gate": f"`min_processed`, the smallest share of processed cases. Default: {Gate().min_processed}",
     "uncertainty": "`intervals`: `true` gives every score intervals (see [uncertainty.md](uncertainty.md)); `cluster`: "
     "the field of the truth, such as the id of a patient, whose cases are not independent of each other",
@@ -208,18 +209,22 @@ def _parameters() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _value(parameter: MetricParameter, kind: MetricKind) -> str:
+    low, high = parameter.between or (None, None)
+    number = "a number" if low is None else f"a number above {low}" + ("" if high is None else f" and below {high}")
     values = {
         "choice": _code(f'"{choice}"' for choice in parameter.choices),
-        "number": "a number",
+        "number": number,
         "class": "a class: a string, or true or false",
         "class weights": "`{ class = weight, … }`",
+        "costs": "`{ true class = { predicted class = cost, … }, … }`",
+        "time": "a number or integer of the truth",
         "positive case": "`{ field = …, is = … }`",
     }
     need = "required" if parameter.required else ""
     if parameter.name in kind.exactly_one:
         need = f"exactly one of {_code(kind.exactly_one)}"
     elif parameter.default:
-        need = f'default `"{parameter.default}"`'
+        need = f'default `"{parameter.default}"`' if parameter.choices else f"default {parameter.default}"
     return values[parameter.value] + (f"; {need}" if need else "")
 
 

@@ -13,8 +13,7 @@ from script.doc_pages import codes_page, reference_page
 from medcontract._version import __version__
 from medcontract.conformance import LEVELS
 from medcontract.contracts import registry
-from medcontract.schemas.compile import build_index
-from medcontract.schemas.json_schema import text, type_names
+from medcontract.schemas.json_schema import build_index, text, type_names
 from medcontract.schemas.publishing import export, published
 
 ROOT = Path(__file__).parent.parent

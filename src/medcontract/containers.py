@@ -23,7 +23,7 @@ class Container(NamedTuple):
     is_table: bool = False
     """Whether it stores rows and columns: only contracts with flat records have a table form."""
     magic: bytes = b""
-    """The first bytes of every file, if the container is binary. They count more than the extension."""
+    """The first four bytes of every file, if the container is binary. They count more than the extension."""
     split: Literal["records", "lines", "rows", "row groups"] | None = None
     """Where worker processes may split it: between records of a list in JSON, at line ends, at line ends with the
     first line repeated in each part, or between row groups."""
@@ -39,11 +39,7 @@ FRAME = Container("frame", (), "frames:FrameReader", is_table=True)
 CONTAINERS = (JSON, JSONL, CSV, PARQUET)
 """In the order in which they are listed for users."""
 BY_ENDING = {ending: container for container in CONTAINERS for ending in container.endings}
-
-
-def with_magic(head: bytes) -> Container | None:
-    """The binary container that a file with these first bytes is, if any."""
-    return next((each for each in CONTAINERS if each.magic and head.startswith(each.magic)), None)
+BY_MAGIC = {container.magic: container for container in CONTAINERS if container.magic}
 
 
 def names_for(is_document: bool, is_flat: bool) -> tuple[str, ...]:

@@ -9,6 +9,7 @@
     │   ├── WrongWeights        the weights of a combined score do not match the metrics
     │   └── BrokenPlugin        a plugin does not work
     ├── FileChanged             a file was changed or removed while it was read
+    ├── PoolError               the workers failed, whatever the files are: one ended (`WorkKilled`), all, the scheduler
     └── InvalidData             the data violates its contract; carries the problems
 
 Problems *in* a file are not raised when it is checked: they are values (see `medcontract.problems`). `InvalidData` is
@@ -134,6 +135,18 @@ class BrokenPlugin(CallError):
 
 class FileChanged(MedcontractError):
     """A file was changed or removed while it was read, so that results from it are unreliable."""
+
+
+class PoolError(MedcontractError):
+    """The workers failed, whatever the files are."""
+
+
+class WorkKilled(PoolError):
+    """Work terminated its workers repeatedly."""
+
+
+class ConnectionLost(CallError, PoolError):
+    """The workers cannot be reached any more."""
 
 
 class InvalidData(MedcontractError):

@@ -175,3 +175,11 @@ def shorten(text: str, limit: int = 60) -> str:
         return text
     flat = "".join(c if c.isprintable() else "·" for c in text[: 4 * limit])
     return flat if len(flat) <= limit else flat[: limit * 2 // 3] + "…" + flat[-limit // 4 :]
+
+
+def printable(text: str) -> str:
+    """The text as valid Unicode: bytes of a path that are not UTF-8 become replacement characters."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # a lone surrogate that is not from a file name
+        return text.encode("utf-8", "replace").decode("utf-8")

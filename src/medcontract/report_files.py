@@ -74,6 +74,15 @@ class ReportFolder:
         if not there:
             write_file("", marker)
 
+    def links(self, page: str) -> tuple[str, list[str]]:
+        """Return the link from a report to a page, and the links from that page to all reports."""
+        from urllib.parse import quote
+
+        def link(target: str, source: str) -> str:
+            return quote(os.path.relpath(target, os.path.dirname(os.path.abspath(source))).replace(os.sep, "/"))
+
+        return link(page, self._paths[0]), [link(path, page) for path in self._paths]
+
     def write(self, number: int, text: str) -> None:
         """Write the report of a submission."""
         _refuse_link(self._paths[number])

@@ -130,7 +130,7 @@ def test_one_file_does_not_throw_the_others_out(call: Call, tmp_path: Path) -> N
     document(hostile, "model", {**model(), "team_name": "h"})
     board = call("leaderboard", truth, *folders, hostile, "--format", "json").json
     assert board["headline"] == "prediction_score"
-    assert names(board) == [(1, "a"), (2, "b"), (3, "h")]
+    assert names(board) == [(1, "a"), (1, "b"), (3, "h")]
 
 
 def test_links_out_of_the_folder(call: Call, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import medcontract
 from medcontract import isolated
 from medcontract.api import validate_files
 from medcontract.reading import parquet
-from medcontract.reading.parquet_pages import page_sizes
+from medcontract.reading.parquet import page_sizes
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 

@@ -12,7 +12,7 @@ from tests.commands import SENT, Call, sent_file, truth_file
 from tests.scoring_files import CLASSES, GUID, response
 
 import medcontract
-from medcontract.reading.diagnosis import TOTAL_HINT, is_total
+from medcontract.reading.csv_rows import TOTAL_HINT, is_total
 
 _REPORTS = "report_id,specialty,urgency,follow_up,processing_time_sec"
 _ROWS = ["R-1,Oncology,Urgent,true,0.5", "R-2,Other,Routine,false,0.5", "R-3,Other,Urgent,true,0.25"]

@@ -67,6 +67,9 @@ probability = { type = "number", min = 0, max = 1, optional = true }
 dose = { type = "number", min = 0, max = 8, optional = true }
 findings = { type = "set", of = { one_of = ["edema", "shift", "midline"] }, optional = true }
 answer = { type = "text", optional = true }
+months = { type = "number", optional = true }
+died = { type = "boolean", optional = true }
+risk = { type = "number", optional = true }
 """
 
 
@@ -74,10 +77,14 @@ def metric_lines(number: int, each: Variant) -> Iterator[str]:
     """The metric in a challenge file."""
     metric = each.metric
     yield f'[[metric]]\nname = "m{number}"\nkind = "{metric.kind.name}"\nfield = "{metric.prediction.name}"'
+    if metric.event is not None:
+        yield f'time = "{metric.truth.name}"'
     for name, choice in metric.choices.items():
-        value = choice if metric.truth.type == "boolean" and name == "positive" else json.dumps(choice)
-        case = f'{{ field = "{metric.truth.name}", is = {value} }}'
-        yield f"{name} = {case if metric.kind.positive_case and name == 'positive' else value}"
+        field = metric.event or metric.truth
+        is_class = name in ("positive", "event") and field.type != "one_of"
+        value = choice if is_class else json.dumps(choice)
+        case = f'{{ field = "{field.name}", is = {value} }}'
+        yield f"{name} = {case if metric.kind.positive_case and name in ('positive', 'event') else value}"
     yield from (f"{name} = {float(value)}" for name, value in each.parameters.items())
 
 
@@ -104,6 +111,9 @@ def make_cases(kind: str, rng: random.Random, tame: bool) -> Made:
     sent: list[Sent] = []
     for number in range(rng.randint(1, 7)):
         said = [{name: rng.choice([None, *values(field)]) for name, field in fields.items()} for _ in range(2)]
+        for record in said:
+            if "months" in record:
+                record["months"], record["died"] = record["months"] or (None, rng.choice((True, None)))
         key = {"case_id": f"K-{number}"}
         truth.append({**key, **said[0]})
         for fated in fate(rng, tame):

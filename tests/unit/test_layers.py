@@ -74,7 +74,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "challenge": {"api", "challenges", "contracts", "extras", "options", "signatures"},
     "conformance": {"api", "challenge", "errors", "normalizers"},
     "testing": {"api", "errors", "options", "rendering", "results"},
-    "modeling": {"contracts", "plugins", "problems", "results", "scoring"},
+    "modeling": {"catalog", "contracts", "plugins", "problems", "results", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "addresses", "api", "atomic_write", "cli", "conformance", "contracts", "errors", "rendering"},
     "__init__": {"_version", "api", "challenge", "contracts", "errors", "results", "signatures"},

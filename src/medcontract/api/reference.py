@@ -119,7 +119,7 @@ def explain(*codes: str) -> Explanation:
     """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
     from medcontract.catalog import problem_codes
     from medcontract.contracts.registry import load_installed
-    from medcontract.plugins.codes import unknown_code
+    from medcontract.plugins.registration import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
     require_strings(codes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from medcontract.api.validation import referenced_files, validate
-from medcontract.errors import CallError, InvalidData, command, words
+from medcontract.errors import CallError, InvalidData, command, option, words
 from medcontract.extras import DataFrame
 from medcontract.options import (
     CallOptions,
@@ -19,6 +19,7 @@ from medcontract.options import (
     file_source,
     input_source,
     path_of_contract,
+    require_strings,
 )
 
 if TYPE_CHECKING:
@@ -158,8 +159,13 @@ def leaderboard(
     notice: Notice | None = None,
     progress: Progress | None = None,
     cache: FileName | None = None,
+    teams: FileName | None = None,
+    attempts: Literal["best", "last", "all"] = "all",
+    columns: str | Iterable[str] = (),
+    blind: bool = False,
     reports: FileName | None = None,
     report_as: tuple[str, Callable[[Score], str]] | None = None,
+    page: FileName | None = None,
     max_alike: int | None = None,
     **track_options: Any,
 ) -> Leaderboard:
@@ -175,7 +181,13 @@ def leaderboard(
     `reports` is a folder for one file per submission with its result, as `score` returns it: JSON by default, or what
     `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
     in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
-    anything is scored. `max_alike` limits the similar problems in each report.
+    anything is scored. `max_alike` limits the similar problems in each report. `page` is the file that you will write
+    the ranking to: reports link to it, and it links to them.
+
+    What is equal shares a rank. `teams` is a table with the columns `submission`, a path as in the call or a name, and
+    `team`: it comes before names in the files. With `attempts`, only the best or the last (in the order of the table)
+    submission of each team is ranked. `columns` are names of figures: pages show these, in this order. With `blind`
+    there are no ranks and figures, and reports have no rank.
 
     `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
     nor the truth, the protocol, the settings or the versions have changed.
@@ -186,6 +198,7 @@ def leaderboard(
     from medcontract.evaluation.files import matching, split_known
     from medcontract.evaluation.ranking import leaderboard as rank
     from medcontract.evaluation.submissions import submissions_in, with_measured
+    from medcontract.evaluation.teams import read_teams
 
     if not submissions:
         raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
@@ -196,23 +209,51 @@ def leaderboard(
     found = submissions_in(split, options.limits, options.excluded)
     if measured is not None:
         found = with_measured(found, os.fspath(measured), options.limits)
+    listed = read_teams(None if teams is None else os.fspath(teams), attempts, found.submissions, options.limits)
     given = options.files([truth])
-    inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
+    inputs = [split_known(truth)[0], *(each for each in (measured, teams) if each is not None)]
     paths = [path for path, _ in split]
     extension, render = report_as or (".json", lambda score: score.to_json())
-    folder = None
+    folder, to_page, to_reports = None, "", list[str]()
     if reports is not None:
         from medcontract.report_files import ReportFolder
 
         names = [submission.plain_name for submission in found.submissions]
         folder = ReportFolder(os.fspath(reports), names, extension, [os.fspath(each) for each in inputs], paths)
+        if page is not None and extension in (".html", ".md"):
+            to_page, to_reports = folder.links(os.fspath(page))
     with (
         options.running("scoring", settings) as running,
         options.kept_results([*inputs, *paths], beside=True) as results,
     ):
-        feedback = None if folder is None else lambda number, score: folder.write(number, render(score))
-        board = rank(given.files, found, running, feedback, results)
-    return replace(board, _strict=options.strict)
+
+        def write_report(number: int, score: Score) -> None:
+            if folder is not None:
+                display = replace(score._display, board=to_page)
+                folder.write(number, render(replace(score, _display=display)))
+
+        feedback = None if folder is None else write_report
+        board = rank(given.files, found, running, feedback, results, listed, blind)
+    entries = board.submissions
+    if to_reports:
+        entries = tuple(replace(entry, _report=to_reports[entry._number]) for entry in entries)
+    return replace(board, submissions=entries, _strict=options.strict, _shown=_shown(board, columns))
+
+
+def _shown(board: Leaderboard, columns: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the figures that pages show. Raises `CallError` for an unknown one."""
+    names = columns.split(",") if isinstance(columns, str) else list(columns)
+    require_strings(names)
+    names = [name.strip() for name in names if name.strip()]
+    known = dict.fromkeys(figure.name for figure in board._figures if figure.by == "submission")
+    known |= dict.fromkeys(name for entry in board.submissions for name in entry.figures)
+    for name in names:
+        if name not in known:
+            from medcontract.contracts.suggestions import did_you_mean
+
+            hint = did_you_mean(name, list(known)) or f"figures: {', '.join(known)}"
+            raise CallError(words(option("--columns"), f": there is no figure '{name}'"), hint)
+    return tuple(dict.fromkeys(names))
 
 
 def compare(

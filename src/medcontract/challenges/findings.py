@@ -21,11 +21,18 @@ MISSING = {
     "rule": "write [[rule]]",
     "score": 'write [score] and headline = "…", the metric or the sum that submissions are ranked by',
     "headline": "name the metric or the sum that submissions are ranked by",
+    "tie_breakers": "list the metrics or sums that decide between equal headlines",
     "sums": "write [score.sums] and NAME = { METRIC = 1, … }",
     "field": "name a field",
     "of": 'write of = { type = "str" } or of = { one_of = […] }',
     "weights": "write weights = { CLASS = 1, … }",
     "positive": 'write positive = { field = "label", is = "…" }',
+    "costs": "write costs = { TRUE = { PREDICTED = 1, … }, … }",
+    "time": 'write time = "…", a number of the truth',
+    "event": 'write event = { field = "…", is = true }',
+    "at": "write the least value of the other one, such as at = 0.9",
+    "threshold": "write the probability from which on people would act, such as threshold = 0.2",
+    "beta": "write how many times as much recall counts as precision, such as beta = 2",
     "unprocessed": "write the error that an unprocessed case counts",
 }
 """Hints about keys that are missing or have the wrong type."""

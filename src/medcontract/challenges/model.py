@@ -30,7 +30,9 @@ from medcontract.challenges.values import (
 )
 from medcontract.contracts.base import StrictModel
 from medcontract.problems import Path
-from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, MetricParameter
+from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, MetricParameter, build
+from medcontract.scoring.metrics import Metric as BuiltMetric
+from medcontract.scoring.metrics.classes import cost_key
 from medcontract.scoring.metrics.kinds import FieldType
 
 MOST_FIELDS = 200
@@ -224,9 +226,15 @@ class Metric(StrictModel):
 
     @property
     def truth_field(self) -> str:
-        """The field of the truth: the same, or that of `positive`."""
+        """The field of the truth: the same, or that of `positive` or `time`."""
         positive = self.parameters.get("positive")
-        return positive.field if isinstance(positive, PositiveCase) else self.field
+        return positive.field if isinstance(positive, PositiveCase) else self.parameters.get("time", self.field)
+
+    @property
+    def event_field(self) -> str | None:
+        """A second field of the truth: that of `event`."""
+        event = self.parameters.get("event")
+        return event.field if isinstance(event, PositiveCase) else None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -235,34 +243,44 @@ class Metric(StrictModel):
         return {name: value for name, value in values.items() if value is not None}
 
     @property
-    def choices(self) -> dict[str, str | bool]:
-        """The parameters that are not numbers."""
+    def choices(self) -> dict[str, str | bool | int]:
+        """The parameters that are neither numbers nor names of fields."""
         found = {name: value.is_ if isinstance(value, PositiveCase) else value
-                 for name, value in self.parameters.items()}  # fmt: skip
-        return {name: value for name, value in found.items() if isinstance(value, str | bool)}
+                 for name, value in self.parameters.items() if name != "time"}  # fmt: skip
+        return {name: value for name, value in found.items() if isinstance(value, str | bool | int)}
 
     def numbers(self, classes: tuple[str, ...]) -> dict[str, Decimal]:
-        """Return the parameters that are numbers: `absolute`, `weights.CLASS`. `classes`: of its field."""
+        """Return the parameters that are numbers: `absolute`, `weights.CLASS`, `costs.TRUE.PREDICTED`.
+
+        `classes`: of its field. What the file does not list is 0.
+        """
         found: dict[str, Decimal] = {}
         for name, value in self.parameters.items():
             if isinstance(value, Decimal):
                 found[name] = value
+            elif name == "costs":
+                pairs = ((true, predicted) for true in classes for predicted in classes if true != predicted)
+                found |= {cost_key(*pair): value.get(pair[0], {}).get(pair[1], Decimal(0)) for pair in pairs}
             elif isinstance(value, dict):
                 found |= {f"{name}.{each}": value.get(each, Decimal(0)) for each in classes}
         return found
 
 
 def _parameter(parameter: MetricParameter) -> tuple[Any, Any]:
-    number = Annotated[Number, Info(ge=parameter.low)] if parameter.low is not None else Number
+    low, high = (None if bound is None else float(bound) for bound in parameter.between or (None, None))
+    number = Annotated[Number, Info(ge=parameter.low, gt=low, lt=high)]
     types: dict[str, Any] = {
         "choice": Literal[parameter.choices] if parameter.choices else None,
         "number": number,
         "class": Any,
-        "class weights": dict[str, number],  # type: ignore[valid-type]
+        "class weights": dict[str, number],
+        "costs": dict[str, dict[str, number]],
+        "time": Line,
         "positive case": PositiveCase,
     }
     kind = types[parameter.value]
-    return (kind, ...) if parameter.required else (kind | None if kind is not Any else Any, parameter.default)
+    default = Decimal(parameter.default) if parameter.value == "number" and parameter.default else parameter.default
+    return (kind, ...) if parameter.required else (kind | None if kind is not Any else Any, default)
 
 
 def _metric_model(kind: MetricKind) -> type[Metric]:
@@ -280,6 +298,7 @@ class Score(StrictModel):
     """The `[score]`."""
 
     headline: Line
+    tie_breakers: Annotated[Lines, Info(max_length=MOST_METRICS)] = ()
     sums: Annotated[dict[Name, dict[str, Number]], Info(default_factory=dict, max_length=MOST_METRICS)]
 
 
@@ -333,14 +352,19 @@ class Definition(StrictModel):
         candidates = ("predictions", "truth") if rule.within is None else (rule.within,)
         return tuple(each for each in candidates if self.fields_of(each).keys() >= set(rule.field_names))
 
-    def field_infos(self, metric: Metric) -> tuple[FieldInfo, FieldInfo]:
-        """Return the field of the prediction and that of the truth, as metrics see them."""
-        names = (metric.field, self.prediction), (metric.truth_field, self.truth)
-        return tuple(info(name, fields[name]) for name, fields in names)  # type: ignore[return-value]  # two
+    def build(self, metric: Metric) -> BuiltMetric:
+        """Return a metric, built for scoring."""
+        event = metric.event_field
+        return build(
+            metric.name, metric.kind, info(metric.field, self.prediction[metric.field]),
+            info(metric.truth_field, self.truth[metric.truth_field]),
+            event=None if event is None else info(event, self.truth[event]),
+            choices=metric.choices, numbers=tuple(self.numbers_of(metric)),
+        )  # fmt: skip
 
     def numbers_of(self, metric: Metric) -> dict[str, Decimal]:
         """Return the parameters of a metric that are numbers."""
-        return metric.numbers(self.field_infos(metric)[0].classes)
+        return metric.numbers(info(metric.field, self.prediction[metric.field]).classes)
 
     def data(self) -> dict[str, Any]:
         """Return everything that affects scores except version and numbers, which are parameters of the protocol."""
@@ -354,11 +378,13 @@ class Definition(StrictModel):
                 metric.name: {
                     "kind": metric.kind, "field": metric.field, "truth_field": metric.truth_field,
                     "choices": metric.choices, "numbers": sorted(self.numbers_of(metric)),
+                    **({} if metric.event_field is None else {"event_field": metric.event_field}),
                 }
                 for metric in self.metrics
             },
             "sums": {name: sorted(weights) for name, weights in self.score.sums.items()},
             "headline": self.score.headline,
+            **({"tie_breakers": list(self.score.tie_breakers)} if self.score.tie_breakers else {}),
         }  # fmt: skip
 
 

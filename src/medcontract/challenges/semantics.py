@@ -26,14 +26,16 @@ from medcontract.challenges.patterns import check_pattern
 from medcontract.contracts.pydantic_errors import check_structure
 from medcontract.errors import CallError
 from medcontract.problems import Finding, Path
-from medcontract.scoring.metrics import KINDS, build, field_problem
-from medcontract.scoring.metrics import Metric as BuiltMetric
+from medcontract.scoring.metrics import KINDS, MOST_CLASSES, field_problem
+from medcontract.scoring.metrics.classes import cost_key
 
 _LONGEST_PATTERN = 500
 _STAND_INS: dict[str, Any] = {"id": "x", "key": "x"}
 """Take the place of values that are wrong, so that everything else is checked."""
 _ADAPTER = TypeAdapter(Definition)
 _ALL_BOUNDS = tuple(dict.fromkeys(key for keys in BOUNDS.values() for key in keys))
+_CLASS_TYPES: dict[str, tuple[type, str]] = {"boolean": (bool, "true or false"), "integer": (int, "an integer")}
+_NUMBERS = ("number", "integer")
 _PARTS = {"predictions": "prediction", "truth": "truth"}
 """The lists of records, and where their fields are in the file."""
 _Part = TypeVar("_Part")
@@ -65,17 +67,6 @@ def _without(values: dict[str, Any], broken: Collection[Path]) -> dict[str, Any]
 
     found: dict[str, Any] = remaining(values, ())
     return {**{key: value for key, value in _STAND_INS.items() if (key,) in broken}, **found}
-
-
-def built(definition: Definition) -> tuple[BuiltMetric, ...]:
-    """Return the metrics of a definition, built for scoring."""
-    return tuple(
-        build(
-            metric.name, metric.kind, *definition.field_infos(metric), choices=metric.choices,
-            numbers=tuple(definition.numbers_of(metric)),
-        )
-        for metric in definition.metrics
-    )  # fmt: skip
 
 
 def sign_problem(kind: str, weight: Decimal | Fraction) -> str | None:
@@ -194,7 +185,7 @@ class _Semantics:
     def _check_type(self, rule: Rule, key: str, name: str, field: Field, records: str, path: Path) -> None:
         types, path = RULE_KINDS[rule.kind].fields[key], (*path, key)
         items = field.of
-        of_numbers = items is not None and items.kind in ("number", "integer")
+        of_numbers = items is not None and items.kind in _NUMBERS
         if rule.kind == "sum" and not of_numbers:
             self.add("MC223", path, f"'sum' needs a field of type list of number, not {field.type_text}")
         elif types and field.kind not in types:
@@ -229,6 +220,12 @@ class _Semantics:
                 self._check_positive_case(value, where)
             elif isinstance(value, dict) and parameter.value == "class weights":
                 self._check_weights(value, field, where)
+            elif isinstance(value, dict):
+                self._check_costs(value, field, where)
+            elif parameter.value == "time" and isinstance(value, str):
+                time = self._known("truth", value, where)
+                if time is not None and time.kind not in _NUMBERS:
+                    self.add("MC223", where, f"needs a field of type number or integer, not {time.type_text}")
             elif value is not None and field is not None and parameter.value == "class":
                 self._check_class(value, metric.field, field, where)
 
@@ -246,9 +243,13 @@ class _Semantics:
         self.add("MC222", path, message, "write the same type, or the same values in the same order, in both")
 
     def _check_class(self, value: Any, name: str, field: Field, path: Path) -> None:
-        wanted = bool if field.kind == "boolean" else str
-        if not isinstance(value, wanted):
-            self.add("MC103", path, f"must be {'true or false' if wanted is bool else 'a string'}")
+        wanted, described = _CLASS_TYPES.get(field.kind, (str, "a string"))
+        if type(value) is not wanted:
+            self.add("MC103", path, f"must be {described}")
+        elif wanted is int:
+            number = Decimal(str(value))
+            if (field.min is not None and number < field.min) or (field.max is not None and number > field.max):
+                self.add("MC105", path, f"not between the min and max of '{name}'")
         elif value not in info(name, field).values:
             message = f"not one of the values of '{name}'"
             self.findings.unknown_name(path, message, str(value), info(name, field).classes)
@@ -262,10 +263,27 @@ class _Semantics:
         if not unknown and not any(weights.values()):
             self.add("MC217", path, "all weights are 0", "give at least one class a weight above 0")
 
+    def _check_costs(self, costs: dict[str, dict[str, Decimal]], field: Field | None, path: Path) -> None:
+        known = info("", field).classes if field is not None else ()
+        if len(known) > MOST_CLASSES:
+            self.add("MC108", path, f"'cost' needs a field with at most {MOST_CLASSES} classes")
+            return
+        for true, by_class in costs.items():
+            for name, at in ((true, (*path, true)), *((each, (*path, true, each)) for each in by_class)):
+                if field is not None and name not in known:
+                    self.findings.unknown_name(at, "not one of the values of the field", name, known)
+            if true in by_class:
+                self.add("MC109", (*path, true, true), "a right answer costs nothing", "remove it")
+        if not any(cost for by_class in costs.values() for cost in by_class.values()):
+            self.add("MC217", path, "all costs are 0", "give at least one mistake a cost above 0")
+        keys = [cost_key(true, predicted) for true in known for predicted in known]
+        if len(set(keys)) < len(keys):
+            self.add("MC225", path, "the names of two costs are equal, because values contain a dot", "rename a value")
+
     def _check_positive_case(self, positive: PositiveCase, path: Path) -> None:
         field = self._known("truth", positive.field, (*path, "field"))
-        if field is not None and field.kind not in ("one_of", "boolean"):
-            self.add("MC223", (*path, "field"), f"needs a field of type one_of or boolean, not {field.kind}")
+        if field is not None and field.kind not in ("one_of", "boolean", "integer"):
+            self.add("MC223", (*path, "field"), f"needs a field of type one_of, boolean or integer, not {field.kind}")
         elif field is not None:
             self._check_class(positive.is_, positive.field, field, (*path, "is"))
 
@@ -295,6 +313,13 @@ class _Semantics:
         if headline not in known:
             message = f"no metric and no sum is named '{headline}'"
             self.findings.unknown_name(("score", "headline"), message, headline, sorted(known))
+        self.findings.not_distinct(self.definition.score.tie_breakers, ("score", "tie_breakers"))
+        for index, name in enumerate(self.definition.score.tie_breakers):
+            path = ("score", "tie_breakers", index)
+            if name == headline:
+                self.add("MC225", path, "this is the headline, which is compared first", "name other figures")
+            elif name not in known:
+                self.findings.unknown_name(path, f"no metric and no sum is named '{name}'", name, sorted(known))
 
     def _check_cluster(self) -> None:
         cluster, path = self.definition.uncertainty.cluster, ("uncertainty", "cluster")
@@ -312,9 +337,9 @@ class _Semantics:
 
     def _warn(self, metrics: list[tuple[Path, Metric]]) -> None:
         """Add warnings about metrics of a valid definition."""
-        for (path, metric), each in zip(metrics, built(self.definition), strict=True):
+        for path, metric in metrics:
             parameters = {name: Fraction(value) for name, value in self.definition.numbers_of(metric).items()}
             if "unprocessed" in parameters:
                 path = (*path, "unprocessed")
-            for message in each.warnings(parameters):
+            for message in self.definition.build(metric).warnings(parameters):
                 self.add("MC505", path, message, severity="warning")

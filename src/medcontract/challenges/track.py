@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from medcontract.challenges.contracts import Ids
 from medcontract.challenges.model import Definition
-from medcontract.challenges.semantics import built, sign_problem
+from medcontract.challenges.semantics import sign_problem
 from medcontract.errors import CallError
 from medcontract.problems import pointer
 from medcontract.results.score import Score
@@ -45,11 +45,12 @@ def make_protocol(definition: Definition, metrics: tuple[Metric, ...]) -> Protoc
     found = [replace(MIN_PROCESSED, value=definition.gate.min_processed, source=_SOURCE)]
     for metric, entry in zip(metrics, definition.metrics, strict=True):
         for name, value in definition.numbers_of(entry).items():
-            found.append(_parameter(f"metric.{entry.name}.{name}", value, _about_number(metric, name)))
+            found.append(_number(metric, name, value))
     for name, weights in definition.score.sums.items():
         for metric_name, weight in weights.items():
             about = f"weight of {metric_name} in {name}"
-            found.append(_parameter(f"sums.{name}.{metric_name}", weight, about, low=None))
+            full_name = f"sums.{name}.{metric_name}"
+            found.append(Parameter(name=full_name, value=weight, about=about, source=_SOURCE, low=None))
     found += _versions(metrics)
     cluster = definition.uncertainty.cluster or ""
     found += [replace(each, value=cluster) if each.name == "cluster" else each for each in UNCERTAINTY]
@@ -65,16 +66,18 @@ def make_protocol(definition: Definition, metrics: tuple[Metric, ...]) -> Protoc
     )  # fmt: skip
 
 
-def _parameter(name: str, value: Decimal, about: str, low: Decimal | None = Decimal(0)) -> Parameter:
-    return Parameter(name=name, value=value, about=about, source=_SOURCE, low=low)
-
-
-def _about_number(metric: Metric, name: str) -> str:
+def _number(metric: Metric, name: str, value: Decimal) -> Parameter:
     kind, _, of_class = name.partition(".")
-    if of_class:
-        return f"weight of {of_class} in {metric.name}"
     parameter = metric.kind.parameter(kind)
-    return parameter.about if parameter else name
+    about = parameter.about if parameter else name
+    if of_class:
+        about = f"cost in {metric.name}" if kind == "costs" else f"weight of {of_class} in {metric.name}"
+    between = parameter.between if parameter else None
+    low, high = between or (Decimal(0), None)
+    return Parameter(
+        name=f"metric.{metric.name}.{name}", value=value, about=about, source=_SOURCE, low=low, high=high,
+        above=between is not None, below=high is not None,
+    )  # fmt: skip
 
 
 def _versions(metrics: tuple[Metric, ...]) -> Iterator[Parameter]:
@@ -178,7 +181,12 @@ class ChallengeScorer(Scorer):
         warnings = list(self._about_changed_parameters())
         if value is None:
             warnings.append(f"{headline} is undefined, so there is no rank: {undefined[headline]}")
-        return Finished(result=result, headline=value, warnings=tuple(warnings))
+        ties = [(name, exact[name] if name in exact else sums[name]) for name in self.definition.score.tie_breakers]
+        lower = {metric.name for metric in self.metrics if not metric.kind.higher_is_better}
+        return Finished(
+            result=result, headline=value, warnings=tuple(warnings),
+            tie_breakers=tuple((each or ZERO) * (-1 if name in lower else 1) for name, each in ties),
+        )  # fmt: skip
 
     def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
         from medcontract.scoring.metrics.resampled import Cases
@@ -226,7 +234,8 @@ def _columns(values: list[Any], fields: tuple[str, ...]) -> Mapping[str, Any]:
 
 def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[ChallengeScorer]:
     ids = Ids.of(definition.id)
-    truth_fields = tuple(dict.fromkeys(metric.truth.name for metric in metrics))
+    fields = (field for metric in metrics for field in (metric.truth, metric.event) if field is not None)
+    truth_fields = tuple(dict.fromkeys(field.name for field in fields))
     prediction_fields = tuple(dict.fromkeys(metric.prediction.name for metric in metrics))
     read = attrgetter(*prediction_fields)
 
@@ -256,7 +265,7 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
 def challenge_track(definition: Definition) -> Track:
     """Return the track of a challenge."""
     ids = Ids.of(definition.id)
-    metrics = built(definition)
+    metrics = tuple(map(definition.build, definition.metrics))
     figures = (*_sum_figures(definition, {metric.name: metric for metric in metrics}), *map(_figure, metrics))
     return Track(
         id=definition.id,
@@ -332,7 +341,9 @@ def _matrix_table(field: str, matrix: dict[str, dict[str, int]]) -> Table:
 
 def _figure(metric: Metric) -> Figure:
     kind, described = metric.kind, [f"{key}: {value}" for key, value in metric.choices.items()]
-    if kind.positive_case:
+    if metric.event is not None:
+        described = [f"time: {metric.truth.name}, event: {metric.event.name} is {metric.choices['event']}"]
+    elif kind.positive_case:
         described = [f"positive: {metric.truth.name} is {metric.choices['positive']}"]
     choices = f" ({', '.join(described)})" if described else ""
     return Figure(

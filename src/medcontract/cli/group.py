@@ -230,6 +230,6 @@ def _first_problems(error: MedcontractError) -> list[str]:
 
 
 def _report_broken_plugins() -> None:
-    api = sys.modules.get("medcontract.api")  # not imported if no command ran
-    for message in api.broken_plugins() if api else ():
+    plugins = sys.modules.get("medcontract.plugins.loading")  # only imported if there are any
+    for message in plugins.broken if plugins else ():
         click.echo(f"medcontract: {message}", err=True)

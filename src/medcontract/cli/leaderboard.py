@@ -21,6 +21,8 @@ Examples:
   medcontract leaderboard reports/truth=truth.csv submissions/* --contract reports/predictions
   medcontract leaderboard truth.csv submissions/* --measured measured/      measured/NAME/ or measured/NAME.json
   medcontract leaderboard truth.csv submissions/* --participant --reports feedback/     one report per submission
+  medcontract leaderboard truth.csv submissions/* --teams teams.csv --attempts best     one row per team
+  medcontract leaderboard truth.csv submissions/* --blind                   who is in, without ranks and figures
   medcontract leaderboard truth.csv submissions/* --cache .cache            score only what is new
 """
 
@@ -42,6 +44,21 @@ Examples:
     type=options.OutputFolder(),
     help="Write a report for each submission to DIR: what score would print, as Markdown or according to --format.",
 )
+@click.option(
+    "--teams",
+    metavar="FILE",
+    type=click.Path(),
+    help="Take the names of teams from a table with the columns submission and team.",
+)
+@click.option(
+    "--attempts",
+    type=click.Choice(["best", "last", "all"]),
+    default="all",
+    show_default=True,
+    help="Rank only the best or the last submission of each team, in the order of the table of --teams.",
+)
+@click.option("--columns", metavar="NAME,...", default="", help="Show these figures, in this order.")
+@click.option("--blind", is_flag=True, help="Leave out ranks and figures of others: what a blind phase may show.")
 @options.jobs("Score in N processes.")
 @options.cache
 @options.engine
@@ -62,7 +79,7 @@ def command(
     with output.Progress("submissions") as progress:
         board = api.leaderboard(
             truth, *submissions, plugin_errors=printer.plugin_errors and not reports, notice=output.notice,
-            progress=progress.show, reports=reports, report_as=_report_as(report_format),
+            progress=progress.show, reports=reports, page=out, report_as=_report_as(report_format),
             max_alike=output.MAX_ALIKE if report_format == "text" else None, **given,
         )  # fmt: skip
     printer.print(board)

@@ -380,12 +380,6 @@ def _in_manifest() -> Reference:
                      message="this document is not in the manifest", hint="add it to the manifest")  # fmt: skip
 
 
-def _not_labeled_in(other: str) -> Excludes:
-    return Excludes(other=other, field="doc_id", code="MC310",
-                 message="this document is also labeled as the other kind",
-                 hint="keep the labels of one kind only")  # fmt: skip
-
-
 def _match_labels(labels: str) -> tuple[Reference, Covers]:
     return (
         Reference(other=labels, field="doc_id", code="MC303", message="no document with this id is labeled",
@@ -412,7 +406,12 @@ LAB_LABELS = Contract(
     id="extraction/lab-labels", model=LabLabels, record=LabLabel, list_key="documents",
     source="docs/tracks/extraction.md", title="Labels of laboratory reports",
     record_rules=(_REVIEWED, _ambiguous("results")),
-    rules=(_unique_doc(), _in_manifest(), _not_labeled_in("extraction/prescription-labels")),
+    rules=(
+        _unique_doc(), _in_manifest(),
+        Excludes(other="extraction/prescription-labels", field="doc_id", code="MC310",
+                 message="this document is also labeled as the other kind",
+                 hint="keep the labels of one kind only"),
+    ),
 )  # fmt: skip
 PRESCRIPTION_PREDICTIONS = Contract(
     id="extraction/prescription-predictions", model=PrescriptionPredictions, record=PrescriptionPrediction,
@@ -441,13 +440,9 @@ EVIDENCE = Contract(
                      hint="use a doc_id from the manifest"),),
 )  # fmt: skip
 DECISION = Contract(
-    id="extraction/decision",
-    model=Decision,
-    source="docs/tracks/extraction.md",
-    title="GO or NO-GO decision",
-    output=True,
-    result=True,
-)
+    id="extraction/decision", model=Decision, source="docs/tracks/extraction.md", title="GO or NO-GO decision",
+    output=True, result=True,
+)  # fmt: skip
 
 CONTRACTS = (
     DECISION, EVIDENCE, LAB_LABELS, LAB_PREDICTIONS, MANIFEST, PRESCRIPTION_LABELS, PRESCRIPTION_PREDICTIONS, RUNS,

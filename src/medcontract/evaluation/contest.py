@@ -19,6 +19,8 @@ from medcontract.errors import (
     CallError,
     InvalidData,
     MedcontractError,
+    PoolError,
+    WorkKilled,
     WrongWeights,
     internal_error,
     plugin_failure,
@@ -31,7 +33,6 @@ from medcontract.evaluation.selection import reason_for, skipped_problems, unuse
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import Submission
 from medcontract.parallel import cpus
-from medcontract.parallel.errors import PoolError, WorkKilled
 from medcontract.reading.source import Source
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
@@ -41,6 +42,7 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Finished, Scorer, Tally
 from medcontract.scoring.scorer_checks import for_participants
+from medcontract.scoring.sums import digest
 from medcontract.validation.dispatch import Part, base_name
 from medcontract.validation.report import ProblemCollector
 
@@ -140,6 +142,8 @@ class Contest:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
             return self._unexpected(error)
+        if scored.tally is not None:
+            scored.sums = digest(scored.tally.data)
         return scored if self.complete else self.slim(scored)
 
     def refused(

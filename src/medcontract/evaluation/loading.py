@@ -353,8 +353,8 @@ def _read_pair(parts: Sequence[Part], pairing: Pairing, truth: Truth, settings: 
     """Pair the records with their truth, in chunks if that pays off."""
     pool = settings.pool_for(parts)
     if pool and not truth.pairs:
+        from medcontract.parallel.chunk import PairingSinks, can_send
         from medcontract.parallel.merge import read_in_chunks
-        from medcontract.parallel.sinks import PairingSinks, can_send
 
         if can_send(pairing) and read_in_chunks(parts, pairing, PairingSinks(truth.track, truth.scorer, pairing), pool):
             return

@@ -163,12 +163,13 @@ def only_in_spelling(near: Sequence[tuple[Key, Key]], other: str) -> str:
 
 
 def near_misses(pairings: Iterable[Pairing]) -> tuple[list[str], list[str]]:
-    """Count unknown ids that differ from one of the truth only in spelling, and show some of them (as hints)."""
+    """Count unknown ids that differ from one of the truth only in spelling, and show some of them (as hints).
+
+    Each of the pairings has unknown ids.
+    """
     warnings: list[str] = []
     hints: list[str] = []
     for pairing in pairings:
-        if not pairing.unknown:
-            continue
         near = near_pairs(pairing.unknown, pairing.similar_to())
         if near:
             warnings.append(f"{plural(len(near), 'unknown id')} {only_in_spelling(near, 'an id of the truth')}")

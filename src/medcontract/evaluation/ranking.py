@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -12,11 +13,13 @@ from msgspec.structs import replace
 
 from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
 from medcontract.evaluation.contest import FLAGS, Contest, first_error, scores
+from medcontract.evaluation.copies import copies
 from medcontract.evaluation.files import GivenFile
-from medcontract.evaluation.score import Scored, described_input, processing, score_result, versions
+from medcontract.evaluation.score import Scored, described_input, processing, score_result, title, versions
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import FoundSubmissions, Submission
-from medcontract.problems import is_plain
+from medcontract.evaluation.teams import Teams
+from medcontract.problems import is_plain, plural, shorten
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import ProtocolUsed, Score
 from medcontract.scoring import tracks
@@ -27,6 +30,9 @@ from medcontract.scoring.scorer_checks import figures_of, for_participants
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
 
+NO_TEAMS = Teams(())
+_MOST_COPIES = 5
+
 
 @report_plugin_errors()
 def leaderboard(
@@ -35,11 +41,13 @@ def leaderboard(
     settings: Settings,
     feedback: Callable[[int, Score], object] | None = None,
     cache: ResultCache | None = None,
+    teams: Teams = NO_TEAMS,
+    blind: bool = False,
 ) -> Leaderboard:
     """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
 
     `feedback` is called with the index of each submission, and its result, when all are scored. `cache`: scores that
-    are kept from an earlier ranking.
+    are kept from an earlier ranking. `blind`: leave out ranks and figures.
     """
     submissions = found.submissions
     one = settings._replace(progress=None, jobs=settings.jobs if len(submissions) == 1 else 1)
@@ -51,16 +59,22 @@ def leaderboard(
 
             store = stack.enter_context(tempfile.TemporaryFile(prefix="medcontract-"))
         scored = _all_scores(contest, submissions, settings, store, cache)
+        for number, each in enumerate(scored):
+            _set_team(each, teams.of(number))
         named = [(submission.name, each) for submission, each in zip(submissions, scored, strict=True)]
         competing = [(name, each.tally) for name, each in named if each.verdict.valid and each.tally]
         scorer = contest.final_scorer([tally for _, tally in competing])
-        candidates = [_candidate(name, each, contest, scorer) for name, each in named]
-        board = _board(contest, candidates, scorer, competing, found.notes)
+        candidates = [_candidate(n, name, each, contest, scorer) for n, (name, each) in enumerate(named)]
+        notes = [*found.notes, *teams.notes]
+        if not blind:
+            notes += sorted(_copied([candidates[n] for n in group]) for group in copies(contest, submissions, scored))
+        board = _board(contest, candidates, scorer, competing, notes, teams, blind)
         if feedback and store:
             store.seek(0)
             for number in range(len(scored)):
                 outcome: Scored = pickle.load(store)  # noqa: S301  # written by this process
-                feedback(number, feedback_on(outcome, contest, scorer))
+                _set_team(outcome, teams.of(number))
+                feedback(number, feedback_on(outcome, contest, scorer, None if blind else candidates[number].rank))
     return board
 
 
@@ -93,10 +107,25 @@ def _all_scores(
     return scored
 
 
-def feedback_on(scored: Scored, contest: Contest, scorer: Scorer) -> Score:
+def _set_team(scored: Scored, team: str | None) -> None:
+    """Use the team of the organizer's table, and say so if the submission names another one."""
+    if team is not None and scored.team not in (None, team):
+        scored.verdict.warnings += (f"its files name {shorten(scored.team or '')}, but --teams names another team",)
+    scored.team = team or scored.team
+
+
+def _copied(group: Sequence[_Candidate]) -> str:
+    names = sorted(each.name if each.scored.team is None else f"{each.scored.team} ({each.name})" for each in group)
+    more = f" and {len(names) - _MOST_COPIES:,} more" if len(names) > _MOST_COPIES else ""
+    return f"{', '.join(map(shorten, names[:_MOST_COPIES]))}{more}: their predictions are identical, record by record"
+
+
+def feedback_on(scored: Scored, contest: Contest, scorer: Scorer, rank: int | None = None) -> Score:
     """Return the result of a submission. It agrees with its entry in the ranking."""
     try:
-        return score_result(replace(scored, verdict=_final_verdict(scored, scorer), protocol=scorer.protocol))
+        verdict = _final_verdict(scored, scorer)
+        score = score_result(replace(scored, verdict=verdict, protocol=scorer.protocol))
+        return replace(score, _display=replace(score._display, rank=rank))
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # as in the ranking
@@ -119,6 +148,8 @@ def _final_verdict(scored: Scored, scorer: Scorer) -> Finished:
 class _Candidate(Struct, kw_only=True):
     """A submission during ranking, with exact figures in its verdict."""
 
+    number: int
+    """Its place in the call."""
     name: str
     scored: Scored
     verdict: Finished
@@ -134,7 +165,7 @@ class _Candidate(Struct, kw_only=True):
         return self.scored.team or self.name, self.name, [each.sha256 for each in self.scored.inputs]
 
 
-def _candidate(name: str, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
+def _candidate(number: int, name: str, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
     track = contest.track
     try:
         verdict = _final_verdict(scored, scorer)
@@ -148,9 +179,10 @@ def _candidate(name: str, scored: Scored, contest: Contest, scorer: Scorer) -> _
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # like in `Contest.score`
-        return _candidate(name, contest.refused(unexpected(error)), contest, scorer)
+        return _candidate(number, name, contest.refused(unexpected(error)), contest, scorer)
     own = tuple(file for file in scored.inputs if file.content_sha256 is None)
-    return _Candidate(name=name, scored=replace(scored, inputs=own), verdict=verdict, figures=figures)
+    scored = replace(scored, inputs=own)
+    return _Candidate(number=number, name=name, scored=scored, verdict=verdict, figures=figures)
 
 
 def _board(
@@ -159,6 +191,8 @@ def _board(
     scorer: Scorer,
     competing: Sequence[tuple[str, Tally]],
     notes: Sequence[str],
+    teams: Teams,
+    blind: bool,
 ) -> Leaderboard:
     """Return the ranking. `competing`: the valid submissions, `notes`: warnings about other files."""
     track, participant = contest.track, contest.settings.participant
@@ -166,11 +200,17 @@ def _board(
     having = sum(verdict.headline is not None for verdict in valid)
     # So a single submission can neither exclude the others by adding a file nor change the ranking by omitting one.
     by = "second" if track.second and 2 * having < len(valid) else "headline"
-    ranked = _ranked(candidates, by, getattr(track, by) in track.better_lower)
+    lower_is_better = getattr(track, by) in track.better_lower
+    ranked = teams.counted(_ranked(candidates, by, lower_is_better), attrgetter("number"))
+    left_out = len(candidates) - len(ranked)
+    others = [f"{plural(left_out, 'other attempt')} of the teams not ranked (--attempts {teams.attempts})"]
+    ranked = _ranked(ranked, by, lower_is_better)
+    compared = track.ranking.warnings(contest.scorer.protocol, competing) if track.ranking.warnings else ()
     warnings = (
         *contest.notes,
         *notes,
-        *(track.ranking.warnings(contest.scorer.protocol, competing) if track.ranking.warnings else ()),
+        *(others if left_out else ()),
+        *(() if blind else compared),
         *_shared_warnings(ranked),
     )
     headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(track, by)
@@ -181,8 +221,10 @@ def _board(
         combined=contest.combined,
         headline=headline,
         warnings=warnings,
-        submissions=tuple(_entries(ranked, headline, participant)),
+        submissions=tuple(_entries(ranked, headline, participant, blind)),
+        blind=blind or None,
         **versions(),
+        _title=title(),
         _figures=track.figures,
         _lower_is_better=headline in track.better_lower,
         _entrant=track.entrant,
@@ -190,14 +232,21 @@ def _board(
 
 
 def _ranked(candidates: Sequence[_Candidate], by: str, lower_is_better: bool) -> list[_Candidate]:
-    """Sort by the exact figure, ties by team name; candidates that are not valid last, by name."""
+    """Sort by the exact figure, then by tie-breakers; what is equal shares a rank, and is sorted by team name.
+
+    Candidates that are not valid are last, by name.
+    """
+    for each in candidates:
+        each.rank = None
     values = {id(each): getattr(each.verdict, by) for each in candidates if each.verdict.valid}
     good = [each for each in candidates if values.get(id(each)) is not None]
     sign = 1 if lower_is_better else -1
-    good.sort(key=lambda each: (sign * values[id(each)], *each.by_name))
-    for rank, each in enumerate(good, 1):
-        each.rank, each.headline = rank, rounded(values[id(each)])
-    rest = [each for each in candidates if each.rank is None]
+    order = {id(each): (sign * values[id(each)], *(-value for value in each.verdict.tie_breakers)) for each in good}
+    good.sort(key=lambda each: (order[id(each)], *each.by_name))
+    for place, each in enumerate(good):
+        is_tied = place > 0 and order[id(each)] == order[id(good[place - 1])]
+        each.rank, each.headline = good[place - 1].rank if is_tied else place + 1, rounded(values[id(each)])
+    rest = [each for each in candidates if id(each) not in order]
     return good + sorted(rest, key=lambda each: (not each.verdict.valid, *each.by_name))
 
 
@@ -212,8 +261,13 @@ def _shared_warnings(candidates: Sequence[_Candidate]) -> list[str]:
     return shared
 
 
-def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool) -> Iterator[LeaderboardEntry]:
-    """Return the entries. A name of a figure that may contain data is replaced by a number."""
+def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool, blind: bool) -> Iterator[LeaderboardEntry]:
+    """Return the entries. A name of a figure that may contain data is replaced by a number.
+
+    `blind`: without ranks and figures, by name.
+    """
+    if blind:
+        ranked = sorted(ranked, key=lambda each: (not each.verdict.valid, *each.by_name))
     names = dict.fromkeys(name for each in ranked for name in each.figures)
     hidden = sorted(name for name in names if not is_plain(name) and name != headline)
     shown_names = {**{name: name for name in names}, **{name: f"…{n}" for n, name in enumerate(hidden, 1)}}
@@ -222,18 +276,19 @@ def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool) -> 
         verdict, scored = each.verdict, each.scored
         decision: Any = verdict.decision or None
         yield LeaderboardEntry(
-            rank=each.rank,
+            rank=None if blind else each.rank,
             name=each.name,
             team_name=scored.team,
             valid=verdict.valid,
-            headline=shown(each.headline),
-            decision=decision,
-            figures=shown({shown_names[name]: value for name, value in each.figures.items()}),
+            headline=None if blind else shown(each.headline),
+            decision=None if blind else decision,
+            figures={} if blind else shown({shown_names[name]: value for name, value in each.figures.items()}),
             processing=processing(verdict.processing),
             reasons=verdict.reasons,
             problem=None if verdict.valid else next(iter(first_error(scored.problems)), None),
             warnings=verdict.warnings,
             inputs=scored.inputs,
+            _number=each.number,
             _flags=tuple(sorted({remark.code for remark in scored.remarks} & FLAGS)),
         )
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from medcontract._version import __version__
 from medcontract.catalog import problem_codes
+from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
 from medcontract.evaluation.headers import (
@@ -109,6 +110,8 @@ class Scored(Struct, kw_only=True):
     """Why items lost points, if requested."""
     intervals: Intervals | None = None
     """How sure the figures are, if requested."""
+    sums: str = ""
+    """In a ranking: a hash of what was counted over the cases."""
     by: tuple[str, ...] | None = None
     """The fields that cases are grouped by, if requested."""
     subgroups: tuple[Subgroup, ...] | None = None
@@ -130,6 +133,12 @@ def environment() -> Environment:
 def versions() -> dict[str, Any]:
     """Return the versions that a result was made with; no time, no host."""
     return {"medcontract_version": __version__, "environment": environment()}
+
+
+def title() -> str:
+    """Return the title of the challenge in use, if any."""
+    challenge = registry.scope()
+    return "" if challenge is None else str(challenge.definition.title)
 
 
 def processing(found: processing_gate.Processing | None) -> Processing | None:
@@ -170,6 +179,7 @@ def score_result(scored: Scored) -> Score:
             lower_is_better=name in track.better_lower,
             decision=verdict.decision,
             gates=dict(verdict.gates),
+            title=title(),
             team=scored.team,
             entrant=track.entrant,
             problems=scored.found,
@@ -366,7 +376,8 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     for part in own:
         counted.update(part.collector.codes(is_cross_file))
     scored.cross_file = tuple(sorted(counted.items()))
-    private, hints = near_misses(pairings)
+    odd = [pairing for pairing in pairings if pairing.unknown_count]
+    private, hints = near_misses(odd) if odd else ([], [])
     scored.private = (*notes.about_truth, *private)
     if tally is not None and not participant:
         scored.remediation = tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally)))

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from medcontract.addresses import SEPARATOR
 from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError, Wording, in_python, option
-from medcontract.problems import plural
-from medcontract.results.base import printable
+from medcontract.problems import plural, printable
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import Part, base_name

@@ -27,6 +27,8 @@ class Submission(Struct, frozen=True, kw_only=True):
 
     name: str
     files: tuple[GivenFile, ...]
+    given: str = ""
+    """The path in the call."""
     error: str | None = None
     """Why there are no files."""
     is_folder: bool = True
@@ -87,7 +89,7 @@ def submissions_in(
         refused = why_refused(path, [each for each in unique if each != place]) if is_local else None
         if refused:
             source = Source(place, refused=refused)
-            found.append(Submission(name=_name(path), files=((source, None),), is_folder=False))
+            found.append(Submission(name=_name(path), files=((source, None),), given=path, is_folder=False))
         elif not contract_id and (reason := _no_submission(path)):
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
         else:
@@ -128,6 +130,7 @@ def _submission_at(
     return Submission(
         name=_name(path),
         files=tuple((file, contract_id) for file in inside.files),
+        given=path,
         error=None if inside.files else no_data_files(inside),
         is_folder=inside.files != [path],
         is_archive=inside.is_archive,

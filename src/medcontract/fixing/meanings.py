@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from medcontract.contracts.suggestions import ALMOST_EQUAL, LONGEST_NAME, folded, nearest
-from medcontract.reading.row_layout import BOOLEANS
+from medcontract.reading.csv_rows import BOOLEANS
 from medcontract.types import Column
 
 Schemas = Sequence[Mapping[str, Any]]

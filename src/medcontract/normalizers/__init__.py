@@ -4,7 +4,6 @@
 
     text     normalization, step by step, and decimal numbers
     names    pairing of names
-    folding  comparing words regardless of case, accents and punctuation
-    phrases  searching many phrases in a text at once
-    terms    clinical terms in text, by `folding` and `phrases`
+    folding  comparing words regardless of case, accents and punctuation, and searching many phrases in a text at once
+    terms    clinical terms in text, by `folding`
 """

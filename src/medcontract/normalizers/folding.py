@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, lru_cache
+from typing import Any
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
@@ -94,3 +96,72 @@ def _folded_run(match: re.Match[str]) -> str:
 def _digits(match: re.Match[str]) -> str:
     before = match.string[max(match.start() - 1, 0)]  # the match itself, if it is at the start
     return match[0].translate(_DIGITS) if category(before)[0] == "L" else match[0]
+
+
+# --- phrases ----------------------------------------------------------------------------------------------------------
+
+Match = tuple[int, int, int]
+"""The number of a phrase, and where it starts and ends in a text."""
+
+
+def spaced(text: str) -> str:
+    """A normalized text with a space on both sides of each word, so that words can be searched; unchanged if it is."""
+    return text if not text or text.startswith(" ") else f" {text.replace(' ', '  ')} "
+
+
+class Phrases:
+    """Phrases with values, searched in spaced texts."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._phrases = [spaced(phrase) for phrase in values]
+        self._values = values
+
+    @cached_property
+    def _value_of(self) -> Callable[[str], str]:
+        return dict(zip(self._phrases, self._values.values(), strict=True)).__getitem__
+
+    @cached_property
+    def _replacements(self) -> list[bytes | None]:
+        """The values as UTF-8, except those of phrases that are their own value."""
+        return [None if phrase == value else spaced(value).encode() for phrase, value in self._values.items()]
+
+    @cached_property
+    def _automaton(self) -> Any:
+        from ahocorasick_rs import AhoCorasick, MatchKind
+
+        return AhoCorasick(self._phrases, matchkind=MatchKind.LeftmostLongest, store_patterns=True)
+
+    @cached_property
+    def _find(self) -> Callable[[bytes], list[Match]]:
+        """Finds the phrases in a spaced text as UTF-8: faster, because bytes need not be mapped to characters."""
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind
+
+        phrases = [phrase.encode() for phrase in self._phrases]
+        automaton = BytesAhoCorasick(phrases, matchkind=MatchKind.LeftmostLongest)
+        find: Callable[[bytes], list[Match]] = automaton.find_matches_as_indexes
+        return find
+
+    def values(self, text: str) -> frozenset[str]:
+        """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
+        text = spaced(text)
+        try:
+            found = self._automaton.find_matches_as_strings(text)
+        except UnicodeEncodeError:  # lone surrogates: the text is not normalized
+            found = self._automaton.find_matches_as_strings(text.encode(errors="replace").decode())
+        values = frozenset(map(self._value_of, found))
+        return values - {""} if "" in values else values
+
+    def replace(self, text: str) -> str:
+        """The spaced text with each phrase replaced by its value."""
+        raw = text.encode()
+        pieces: list[bytes] = []
+        done = 0
+        replacements = self._replacements
+        for number, start, end in self._find(raw):
+            replacement = replacements[number]
+            if replacement is not None:
+                pieces.append(raw[done:start])
+                pieces.append(replacement)
+                done = end
+        pieces.append(raw[done:])
+        return b"".join(pieces).decode()

@@ -14,8 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from medcontract.normalizers.folding import fold, fold_spaced
-from medcontract.normalizers.phrases import Phrases, spaced
+from medcontract.normalizers.folding import Phrases, fold, fold_spaced, spaced
 from medcontract.normalizers.text import TextCache
 
 VERSION = 3

@@ -6,10 +6,8 @@
     processes    worker processes that always end with this process
     pool         runs a function on many items, on an executor; repeats what a lost worker had
     dask_pool    the same on a Dask cluster
-    errors       what is raised if a pool fails
     environment  the plugins and the challenge that other processes load
     versions     the versions that a result depends on
-    chunk        reads one chunk of a file
-    sinks        what happens to the records of a chunk, in any process
+    chunk        reads one chunk of a file, and what happens to its records, in any process
     merge        reads large files in chunks, on any pool, and merges them to the result of one process
 """

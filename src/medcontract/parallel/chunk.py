@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.contracts import registry
-from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.rules import Accumulator
+from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
 from medcontract.errors import CallError, FileChanged
 from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, Unreadable, file_state, open_file, open_source
+from medcontract.scoring import tracks
+from medcontract.scoring.expected import Expected, ExpectedItems
+from medcontract.scoring.pairing import Pair, Pairing
+from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.scorer import Scorer, ScoringOptions
+from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import validator_for
 from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules
 from medcontract.validation.report import ProblemCollector
@@ -22,28 +31,6 @@ from medcontract.validation.tables import TableReader
 _BUFFER = 1 << 18
 _ENDS_EARLY = ("MC030", "MC020")
 """A row that is not closed, or too large: it may go on after the chunk."""
-
-
-class ChunkSink(RecordSink, Protocol):
-    """A sink for records whose state can be merged with that of other chunks."""
-
-    def look_at(self, records: Sequence[Any]) -> None:
-        """Prepare what forked workers need to take records like these."""
-        ...
-
-    def export(self) -> Any:
-        """The state, in a form that can be sent to another process."""
-        ...
-
-    def absorb(self, state: Any) -> bool:
-        """Merge the state after the records that follow. False if what was reported about them is not right."""
-        ...
-
-
-class Sinks(Protocol):
-    """Makes sinks for chunks. It can be pickled, for other processes."""
-
-    def fresh(self) -> ChunkSink | None: ...
 
 
 class Chunk(NamedTuple):
@@ -89,10 +76,10 @@ class Outcome(NamedTuple):
     """The size of the rows of a Parquet file."""
 
 
-def read_chunk(sinks: Sinks, chunk: Chunk) -> Outcome | None:
+def read_chunk(sinks: PairingSinks | None, chunk: Chunk) -> Outcome | None:
     """Read a chunk. None if the file changed, or cannot be read here."""
     try:
-        return _outcome(chunk, sinks.fresh())
+        return _outcome(chunk, sinks.fresh() if sinks else None)
     except (Unreadable, FileChanged):
         return None
 
@@ -116,7 +103,7 @@ def _source(chunk: Chunk) -> Source:
     return source
 
 
-def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
+def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
     source = _source(chunk)
     validator = validator_for(source, registry.find(chunk.contract), chunk.collector.like(), None, sink)
     reader = validator.reader
@@ -159,7 +146,7 @@ def _is_complete(validator: RecordsValidator, file: JsonFile | None, chunk: Chun
     return not validator.broken and file.outer is None and bool(file.header) and file.header[-1].key == list_key
 
 
-def do(sinks: Sinks, work: Chunk | WholeFile) -> Any:
+def do(sinks: PairingSinks | None, work: Chunk | WholeFile) -> Any:
     """Read a chunk, or hash a file."""
     return read_chunk(sinks, work) if isinstance(work, Chunk) else hash_file(work)
 
@@ -182,3 +169,70 @@ def hash_file(file: WholeFile) -> tuple[str, list[str]] | None:
             return hash_slices(stream, file.spans)
     except OSError:
         return None
+
+
+# --- sinks ------------------------------------------------------------------------------------------------------------
+
+
+class Recipe(Struct, frozen=True):
+    """What another process needs to make the scorer, and with it the functions of a pair."""
+
+    track: str
+    contracts: tuple[str, str]
+    """Those of the truth and of the submission."""
+    protocol: Protocol
+    options: ScoringOptions
+
+    @classmethod
+    def of(cls, track: Track, scorer: Scorer, pair: Pair) -> Recipe:
+        return cls(track.id, (pair.truth, pair.submission), scorer.protocol, scorer.options)
+
+    def check(self) -> None:
+        """Raises `PicklingError` if another process cannot know the track."""
+        if not tracks.is_known_elsewhere(self.track):
+            raise pickle.PicklingError(f"the track {self.track} was registered by a call")
+
+    def find_pair(self) -> Pair:
+        scorer = tracks.track(self.track).scorer(self.protocol, self.options, self.contracts)
+        return next(pair for pair in scorer.pairs if (pair.truth, pair.submission) == self.contracts)
+
+
+class PairingSinks:
+    """Makes sinks for chunks of a submission, whose records are paired with a truth that was read before.
+
+    It can be pickled, for other processes. Headers are compared by the process that merges the chunks.
+    """
+
+    def __init__(self, track: Track, scorer: Scorer, pairing: Pairing) -> None:
+        self._recipe = Recipe.of(track, scorer, pairing.pair)
+        self._pairing = pairing.fresh()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        self._recipe.check()
+        pairing = self._pairing
+        own = pairing.pair.truth
+        named = {rule.other for rule in pairing.rules} - {own}
+        others = {name: replace(pairing.others[name], header=None) for name in named}
+        return self._recipe, pairing.expected.export(), pairing.rules, others, pairing.unique
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        truth: ExpectedItems
+        rules: tuple[CrossFileRule, ...]
+        others: dict[str, OtherFile]
+        unique: tuple[Unique, ...]
+        self._recipe, truth, rules, others, unique = state
+        pair = self._recipe.find_pair()
+        expected: Expected = Expected.of(pair, truth)
+        self._pairing = Pairing(pair, expected, rules, {**others, pair.truth: expected.as_other_file()}, unique)
+
+    def fresh(self) -> Pairing:
+        return self._pairing.fresh()
+
+
+def can_send(pairing: Pairing) -> bool:
+    """Whether the marks of a submission can be sent between processes: not if they refer to complete records."""
+    try:
+        pickle.dumps(pairing.expected.items[:1])
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
+    return True

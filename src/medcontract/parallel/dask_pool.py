@@ -18,10 +18,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from medcontract.errors import CallError, MedcontractError, report_plugin_errors
+from medcontract.errors import CallError, ConnectionLost, MedcontractError, PoolError, WorkKilled, report_plugin_errors
 from medcontract.parallel.cpus import allowed
 from medcontract.parallel.environment import Environment
-from medcontract.parallel.errors import ConnectionLost, NoWorkers, WorkKilled
 from medcontract.parallel.pool import TRIES, Lost, Pool, PoolFailed, Running, Sent, Work
 from medcontract.parallel.processes import safe_path
 from medcontract.parallel.versions import result_versions
@@ -101,7 +100,7 @@ class _Tasks(Running):
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
-            raise NoWorkers(_NO_WORKERS) from None
+            raise PoolError(_NO_WORKERS) from None
 
     def submit(self, item: Any) -> Future[Any]:
         future: Future[Any] = self._executor.submit(run_task, self._common, item)
@@ -120,7 +119,7 @@ class _Tasks(Running):
             raise Lost from None
 
     def _wait(self, future: Future[Any]) -> Any:
-        """Wait for a result. Raises `NoWorkers` if there are none left."""
+        """Wait for a result. Raises `PoolError` if there are none left."""
         alone_since: float | None = None
         while True:
             try:
@@ -131,7 +130,7 @@ class _Tasks(Running):
                 now = time.monotonic()
                 alone_since = None if self._client.nthreads() else alone_since or now
                 if alone_since and now - alone_since > PATIENCE:
-                    raise NoWorkers(_NO_WORKERS) from None
+                    raise PoolError(_NO_WORKERS) from None
 
     @contextmanager
     def alone(self) -> Iterator[Running]:

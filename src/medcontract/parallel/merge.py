@@ -16,15 +16,14 @@ from typing import Any, NamedTuple
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.rules import Accumulator, UniqueIndex
-from medcontract.parallel.chunk import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do
+from medcontract.parallel.chunk import Chunk, Outcome, PairingSinks, WholeFile, do
 from medcontract.parallel.pool import Pool, PoolFailed
-from medcontract.parallel.sinks import NoSink
 from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import Span, spans
 from medcontract.reading.json_stream import JsonFile
-from medcontract.reading.located_records import Broken, TooLarge, one_by_one
-from medcontract.reading.positions import line_breaks
+from medcontract.reading.located_records import Broken, TooLarge, line_breaks, one_by_one
 from medcontract.reading.source import Unreadable
+from medcontract.scoring.pairing import Pairing
 from medcontract.validation.dispatch import Part, container_for, report_read, validator_for
 from medcontract.validation.json_objects import JsonReader
 from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules, settle_parts
@@ -129,12 +128,12 @@ class _Prepared(NamedTuple):
     """The chunks of each file."""
 
 
-def read_in_chunks(parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, pool: Pool) -> bool:
+def read_in_chunks(parts: Sequence[Part], sink: Pairing | None, sinks: PairingSinks | None, pool: Pool) -> bool:
     """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
     prepared = _prepare(parts, pool)
     if prepared is None:
         return False
-    merged = sinks.fresh()
+    merged = sinks.fresh() if sinks else None
     if merged:
         merged.look_at(_first_records(prepared.begun[0]))
     try:
@@ -186,7 +185,7 @@ def run_validator(validator: RecordsValidator, pool: Pool) -> RecordsValidator:
     """Check one file, in chunks if that is possible. Returns the validator that has the findings."""
     part = Part(validator.source, validator.contract, validator.collector)
     part.progress = validator.progress
-    if read_in_chunks([part], None, NoSink(), pool) and part.validator:
+    if read_in_chunks([part], None, None, pool) and part.validator:
         return part.validator
     validator.run()
     return validator
@@ -234,7 +233,7 @@ def _begin(part: Part) -> RecordsValidator | None:
 
 
 def _run(
-    parts: Sequence[Part], plans: Sequence[Sequence[Chunk]], sinks: Sinks, pool: Pool
+    parts: Sequence[Part], plans: Sequence[Sequence[Chunk]], sinks: PairingSinks | None, pool: Pool
 ) -> list[list[_Piece]] | None:
     """The chunks of each file and their outcomes. None if a file changed.
 
@@ -286,7 +285,7 @@ def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[
     return True
 
 
-def _merge_states(files: Sequence[_File], sink: ChunkSink | None) -> list[Accumulator] | None:
+def _merge_states(files: Sequence[_File], sink: Pairing | None) -> list[Accumulator] | None:
     """Merge what accumulators and sinks know; None if a chunk reports something that depends on others.
 
     The list is empty if a file cannot be read completely.

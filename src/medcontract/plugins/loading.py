@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from medcontract.contracts.contract import Contract
 from medcontract.errors import FILE_PLUGIN, CallError, name_plugin
-from medcontract.plugins.codes import register_codes
-from medcontract.plugins.registration import error_text, register
+from medcontract.plugins.registration import error_text, register, register_codes
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

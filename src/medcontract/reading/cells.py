@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from medcontract.containers import FRAME
+from medcontract.reading.csv_rows import too_wide
 from medcontract.reading.limits import MAX_MEMBERS
-from medcontract.reading.row_layout import too_wide
 from medcontract.reading.source import Source, Unreadable
 
 if TYPE_CHECKING:

@@ -1,16 +1,15 @@
 """Splits a large file into slices that can be read at the same time, each like a separate file.
 
 A `.jsonl` is split at line ends, a `.csv` at line ends outside of quotes, a `.json` between two records of its list.
-Such borders are guessed: from the first two records, from the number of quotes before them or, for a file at an
-address, from the rows after them. The reader of the slice before a wrong border notices it, because the slice does not
-end where a record ends. A `.parquet` is split between row groups.
+Such borders are guessed: from the first two records, or from the rows after them. The reader of the slice before a
+wrong border notices it, because the slice does not end where a record ends. A `.parquet` is split between row groups.
 """
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
@@ -20,8 +19,7 @@ from medcontract.addresses import Address
 from medcontract.containers import Container
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
-from medcontract.reading.located_records import Broken, TooLarge
-from medcontract.reading.positions import line_breaks
+from medcontract.reading.located_records import Broken, TooLarge, line_breaks
 from medcontract.reading.source import SeekableStream, Source, Unreadable, Watched
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ _ROUNDS = 3
 """Slices per worker, unless they would be too small or too large."""
 _BLOCK = 1 << 20
 _NEAR_BORDER = 128 << 10
-"""Bytes that are requested at a time to find a border in a file at an address."""
+"""Bytes in which the border between two rows is sought, and that are requested at a time of a file at an address."""
 
 
 class Span(NamedTuple):
@@ -71,8 +69,6 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
             return _between_records(source, data, list_key or "", count) or whole
         if container.split == "lines":
             return _at_line_ends(data, count)
-        if isinstance(location, Address):
-            return _at_likely_row_ends(data, source.start, count) or whole
         return _at_row_ends(data, source.start, count) or whole
 
 
@@ -122,21 +118,6 @@ class _Bytes:
             start += len(text) - len(rest)
         return -1
 
-    def count_odd(self, wanted: bytes, start: int, end: int) -> bool:
-        """Check whether a byte occurs an odd number of times."""
-        self._stream.seek(start)
-        count = 0
-        while start < end and (block := self._stream.read(min(_BLOCK, end - start))):
-            count += block.count(wanted)
-            start += len(block)
-        return count % 2 == 1
-
-    def lines(self, start: int) -> Iterator[bytes]:
-        """Lines with their endings, or parts of long ones."""
-        self._stream.seek(start)
-        while line := self._stream.readline(_BLOCK):
-            yield line
-
 
 def _target(data: _Bytes, number: int, count: int) -> tuple[int, int]:
     """Return where a border is searched, and where the next one will be."""
@@ -149,32 +130,11 @@ def _at_line_ends(data: _Bytes, count: int) -> list[Span]:
         border = data.find(b"\n", *_target(data, number, count)) + 1
         if border > borders[-1]:
             borders.append(border)
-    ends = [*borders[1:], len(data)]
-    return [Span(a, b) for a, b in zip(borders, ends, strict=True)]
+    return _between(borders, data)
 
 
 def _at_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
-    """Return slices at line ends with an even number of quotes before them: there, no quoted cell is open."""
-    header = _header(data, start)
-    if not header:
-        return []
-    borders, at, is_open = [0], 0, False
-    for number in range(1, count):
-        wanted = max(len(data) * number // count, start + len(header), at)
-        is_open ^= data.count_odd(b'"', at, wanted)
-        at = wanted
-        for line in data.lines(at):
-            is_open ^= line.count(b'"') % 2 == 1
-            at += len(line)
-            if not is_open and line.endswith(b"\n"):
-                break
-        if borders[-1] < at < len(data):
-            borders.append(at)
-    return _rows_between(borders, data, header)
-
-
-def _at_likely_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
-    """Return slices like `_at_row_ends`, without reading what is before the line ends."""
+    """Return slices that probably end where a row ends. Nothing is read of what is before these places."""
     header = _header(data, start)
     if not header:
         return []
@@ -184,7 +144,7 @@ def _at_likely_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
         border = at + likely_row_end(data.between(at, at + _NEAR_BORDER), header.count(b","))
         if max(at, borders[-1]) < border < len(data):
             borders.append(border)
-    return _rows_between(borders, data, header)
+    return _between(borders, data, header)
 
 
 def likely_row_end(text: bytes, commas: int) -> int:
@@ -222,7 +182,7 @@ def _header(data: _Bytes, start: int) -> bytes:
     return header if usual else b""
 
 
-def _rows_between(borders: Sequence[int], data: _Bytes, header: bytes) -> list[Span]:
+def _between(borders: Sequence[int], data: _Bytes, header: bytes = b"") -> list[Span]:
     ends = [*borders[1:], len(data)]
     return [Span(a, b, header if a else b"") for a, b in zip(borders, ends, strict=True)]
 

@@ -403,18 +403,3 @@ def index_hint(name: str, how: str = "write it with index=False") -> str | None:
     if not _INDEX_NAME.match(name):
         return None
     return f"remove it: it looks like the index of a DataFrame (in pandas: {how})"
-
-
-# --- rows of totals
-
-_TOTAL = lazy_pattern(
-    r"\s*(?:(?:grand |sub-?)?total(?:es|s)?|suma?|mean|media|average|avg|promedio|median|mediana|count|std)"
-    r"\s*[:=]?\s*[0-9.,]*\s*\Z|\s*\(?[0-9]+ (?:rows?|records?|filas?|registros?)\b[ \w]{0,20}\)?\s*\Z",
-    re.IGNORECASE,
-)
-TOTAL_HINT = "remove this row: it is a total, not a record"
-
-
-def is_total(cell: str) -> bool:
-    """Check whether the first cell of a row says that it is a total, a mean or a count of the rows above."""
-    return len(cell) < 40 and _TOTAL.match(cell) is not None

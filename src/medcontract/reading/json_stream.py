@@ -71,8 +71,6 @@ _RUN = lazy_pattern(_VALUES + rb"*+", re.DOTALL)
 _BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
 _TOKEN = lazy_pattern(_VALUES + rb'++|["{}\[\]]', re.DOTALL)
 """Complete values, or a bracket or quote that opens or closes something larger."""
-_PLAIN_ITEM = re.compile(rb"([0-9A-Za-z.+-]++),(?=[0-9A-Za-z.+-])")
-"""A number or a word in a list, with another one right after its comma."""
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
 
@@ -210,11 +208,6 @@ class Window:
             elif not self.fill():
                 return
 
-    def plain_item(self) -> bytes | None:
-        """Return the bytes of the item at the current position if it is a number or word before another one."""
-        match = _PLAIN_ITEM.match(self.data, self.at)
-        return match.group(1) if match and match.end() - self.at <= self._limit else None
-
     def guess(self, decode: Decode) -> tuple[bytes, Any] | None:
         """Return the record that starts here, cut at the guessed border, if decoding proves the guess right.
 
@@ -327,9 +320,6 @@ class JsonFile:
         window.levels += 1
         char = window.space()
         while char != b"]":
-            while raw := window.plain_item():
-                yield LocatedRecord(raw, window.base + window.at, decode(raw))
-                window.at += len(raw) + 1
             char = window.space()
             offset = window.base + window.at
             while char == b"{" and (guessed := window.guess(decode)):

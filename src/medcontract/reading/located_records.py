@@ -19,6 +19,11 @@ DecodeLines = Callable[[bytes], list[Any] | None]
 """Decodes records, one per line, to valid values, or to None if any of them may be invalid."""
 
 
+def line_breaks(text: bytes) -> int:
+    """Count line breaks: LF, CRLF or CR."""
+    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
+
+
 class LocatedRecord(Struct, gc=False):
     """One record of a file. (A `Struct`: there are millions, and a `NamedTuple` takes longer to make.)"""
 

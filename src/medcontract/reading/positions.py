@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import BinaryIO, NamedTuple
 
 from medcontract.reading.limits import BLOCK
+from medcontract.reading.located_records import line_breaks
 from medcontract.reading.source import Source, Unreadable
 
 _AROUND = 240
@@ -27,11 +28,6 @@ class Excerpt(NamedTuple):
     caret: int
 
 
-def line_breaks(text: bytes) -> int:
-    """Count line breaks: LF, CRLF or CR."""
-    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
-
-
 def find_positions(
     source: Source, offsets: Iterable[int], excerpts: Iterable[int] = ()
 ) -> tuple[dict[int, Place], dict[int, Excerpt]]:
@@ -46,14 +42,21 @@ def find_positions(
     texts: dict[int, Excerpt] = {}
     if not placed | shown:
         return places, texts
+    line, column, at = 1, 1, source.start
     with source.open() as stream:
         reader = _Reader(stream, source.start)
-        here, at = _Position(), source.start
         for offset in sorted(placed | shown):
-            while at < min(offset, last) and (block := reader.read(at, min(offset, at + BLOCK))):
-                here, at = here.after(block), at + len(block)
+            in_crlf = False  # a CRLF is one line break: what is between its halves belongs to the line that it ends
+            while at < min(offset, last) and not in_crlf and (block := reader.read(at, min(offset, at + BLOCK))):
+                if block.endswith(b"\r") and reader.read(at + len(block), at + len(block) + 1) == b"\n":
+                    block = block[:-1]
+                    in_crlf = at + len(block) + 1 == offset
+                if breaks := line_breaks(block):
+                    line, column = line + breaks, 1
+                column += _count_characters(block[max(block.rfind(b"\n"), block.rfind(b"\r")) + 1 :])
+                at += len(block)
             if offset in placed:
-                places[offset] = here.place(inside_crlf=reader.read(offset, offset + 1) == b"\n")
+                places[offset] = Place(line, column + in_crlf)
             if offset in shown:
                 start = max(source.start, offset - _AROUND)
                 text = reader.read(start, offset + _AROUND)
@@ -85,37 +88,6 @@ class _Reader:
         except Unreadable:
             pass
         return self._data[start - self._start : stop - self._start] if start >= self._start else b""
-
-
-class _Position(NamedTuple):
-    """A position between two bytes, and the column of the CR before it, if there is one."""
-
-    line: int = 1
-    column: int = 1
-    cr: int | None = None
-
-    def place(self, inside_crlf: bool) -> Place:
-        """Return the place; between CR and LF, it still belongs to the line that they end."""
-        if self.cr is not None and inside_crlf:
-            return Place(self.line - 1, self.cr + 1)
-        return Place(self.line, self.column)
-
-    def after(self, text: bytes) -> _Position:
-        """Return the position after `text`."""
-        if self.cr is not None and text.startswith(b"\n"):
-            text = text[1:]
-        if not text.endswith(b"\r"):
-            return self._moved(text)
-        before = self._moved(text[:-1])
-        return _Position(before.line + 1, 1, before.column)
-
-    def _moved(self, text: bytes) -> _Position:
-        """Return the position after `text`, which is not followed by the other half of a CRLF."""
-        breaks = line_breaks(text)
-        if not breaks:
-            return _Position(self.line, self.column + _count_characters(text))
-        last_line = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
-        return _Position(self.line + breaks, 1 + _count_characters(last_line))
 
 
 def _count_characters(text: bytes) -> int:

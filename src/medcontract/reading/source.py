@@ -10,10 +10,10 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from medcontract.addresses import Address, as_address, is_archive, split_member
-from medcontract.containers import Container, with_magic
+from medcontract.containers import BY_MAGIC, Container
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.limits import BLOCK, MAX_DEFLATED, Limits, most_unpacked
@@ -191,7 +191,7 @@ class Source:
     @property
     def is_binary(self) -> bool:
         """Check whether it is a container that is not a text."""
-        return with_magic(self.head) is not None
+        return self.head[:4] in BY_MAGIC
 
     def sha256(self) -> str:
         """Return the hash of the bytes of the file itself. Raises `FileChanged` if they changed between reads."""
@@ -459,15 +459,12 @@ def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
 def unreadable(error: OSError) -> Unreadable:
     hint, wrong_call = getattr(error, "hint", None), getattr(error, "wrong_call", True)  # of a file at an address
     if isinstance(error, FileNotFoundError):
-        hint = hint or _missing_hint(error.filename)
+        from medcontract.reading.folders import missing_file_hint  # rarely needed
+
+        path = error.filename
+        hint = hint or missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
         return Unreadable(Finding("MC001", "no such file", hint), wrong_call=True)
     if isinstance(error, IsADirectoryError):
         return Unreadable(Finding("MC002", "this is a folder, not a file"), wrong_call=True)
     reason = (error.strerror or type(error).__name__).lower()
     return Unreadable(Finding("MC003", f"the file cannot be read: {reason}", hint), wrong_call)
-
-
-def _missing_hint(path: Any) -> str:
-    from medcontract.reading.folders import missing_file_hint  # rarely needed
-
-    return missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")

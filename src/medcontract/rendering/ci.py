@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from medcontract import _version
 from medcontract.catalog import problem_codes
-from medcontract.problems import plural
+from medcontract.problems import plural, printable
 from medcontract.rendering.page import View, clean
-from medcontract.results.base import Data, dumps, printable
+from medcontract.results.base import Data, dumps
 from medcontract.results.preflight import Preflight
 from medcontract.results.validation import Problem, Validation
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from medcontract.problems import printable
 from medcontract.rendering import page_of
 from medcontract.rendering.page import (
     LONGEST_CELL,
@@ -14,6 +15,7 @@ from medcontract.rendering.page import (
     Code,
     FileProblems,
     Line,
+    Link,
     Outcomes,
     Page,
     Pairs,
@@ -23,7 +25,7 @@ from medcontract.rendering.page import (
     View,
     clipped,
 )
-from medcontract.results.base import Result, printable
+from medcontract.results.base import Result
 from medcontract.results.tables import MOST_CASES, Table
 from medcontract.results.validation import Problem
 
@@ -37,7 +39,7 @@ def document(result: Result, view: View) -> str:
 
 def write(page: Page, show_values: bool = False) -> str:
     """The title, the verdict with the facts and reasons, then the sections. Paragraphs are apart."""
-    about = "".join(f" {escaped(line)}" for line in page.about)
+    about = "".join(f" {_inline(line)}" for line in page.about)
     head = [f"**{escaped(page.verdict)}**.{about}"] if page.verdict else []
     facts = [
         f"- {escaped(fact.name)} **{escaped(fact.value)}**{f' ({escaped(fact.note)})' if fact.note else ''}"
@@ -89,8 +91,13 @@ def table_lines(table: Table, most: int = MOST_CASES) -> Iterator[str]:
 
 
 def _row(cells: Sequence[str]) -> str:
-    shown = [_code(cell) if isinstance(cell, Code) else escaped(cell) for cell in clipped(cells, LONGEST_CELL)]
-    return f"| {' | '.join(shown)} |"
+    return f"| {' | '.join(map(_inline, clipped(cells, LONGEST_CELL)))} |"
+
+
+def _inline(text: str) -> str:
+    if isinstance(text, Link):
+        return f"[{escaped(text)}]({text.target})"
+    return _code(text) if isinstance(text, Code) else escaped(text)
 
 
 def _problems(parts: Iterable[FileProblems], show_values: bool) -> Iterator[str]:
@@ -112,7 +119,7 @@ def _problem(file: str, problem: Problem, show_values: bool) -> tuple[str, ...]:
 
 def _line(line: Line) -> str:
     return "".join(
-        escaped(part) if isinstance(part, str) else _code(part.text) if part.role in ("code", "digest")
+        _inline(part) if isinstance(part, str) else _code(part.text) if part.role in ("code", "digest")
         else f"**{escaped(part.text)}**"
         for part in line
     )  # fmt: skip

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from medcontract.results.base import printable
+from medcontract.problems import printable
 from medcontract.results.tables import Table
 from medcontract.results.validation import Problem
 
@@ -67,6 +67,20 @@ class Code(str):
     """A cell of a table that is a name, such as that of a field."""
 
     __slots__ = ()
+
+
+class Link(str):
+    """A text that links to another file, for formats with links."""
+
+    __slots__ = ("target",)
+    target: str
+
+    @classmethod
+    def to(cls, target: str, text: str) -> str:
+        """Return the text with a link, or as it is if there is none."""
+        found = cls(text)
+        found.target = target
+        return found if target else text
 
 
 class Gauge(NamedTuple):

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from medcontract.errors import CallError
 from medcontract.extras import DataFrame, require
+from medcontract.problems import printable
 
 Data: TypeAlias = "str | int | float | Sequence[Data] | Mapping[str, Data] | None"
 """What can be written as JSON."""
@@ -173,14 +174,6 @@ def plain(value: object, show_values: bool = False) -> Any:
 
 
 _NUMBERS = frozenset({int, float, bool, type(None)})
-
-
-def printable(text: str) -> str:
-    """The text as valid Unicode: bytes of a path that are not UTF-8 become replacement characters."""
-    try:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    except UnicodeEncodeError:  # a lone surrogate that is not from a file name
-        return text.encode("utf-8", "replace").decode("utf-8")
 
 
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

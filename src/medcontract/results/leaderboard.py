@@ -43,6 +43,10 @@ class LeaderboardEntry(Item, frozen=True, kw_only=True):
 
     _optional = frozenset({"decision", "problem"})
 
+    _number: int = 0
+    """Its place in the call."""
+    _report: str = ""
+    """A link to its report."""
     _flags: tuple[str, ...] = ()
     """Codes of warnings that mark it in the ranking. JSON has them in `warnings` only: its schema is published."""
 
@@ -73,6 +77,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     """The name of the figure that submissions are ranked by."""
     combined: dict[str, CombinedScore] | None = None
     """The combined scores, by name, if there are any."""
+    blind: bool | None = None
+    """True with --blind: submissions are listed by name, without ranks and figures. Absent otherwise."""
     submissions: tuple[LeaderboardEntry, ...]
     """Submissions by rank; those that are not valid last, by name."""
     warnings: tuple[Str, ...]
@@ -82,7 +88,7 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     environment: Environment
     """The environment that it was computed in."""
 
-    _optional = frozenset({"combined"})
+    _optional = frozenset({"blind", "combined"})
 
     _figures: tuple[Any, ...] = ()
     """The descriptions of the figures (`scoring.track.Figure`)."""
@@ -90,6 +96,10 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     """Whether a lower headline is better."""
     _entrant: str = "team"
     """What the name of a submission refers to: a team or a model."""
+    _title: str = ""
+    """The title of the challenge, if it has one."""
+    _shown: tuple[str, ...] = ()
+    """The figures that people are shown, in this order; empty: all that the track defines."""
     _strict: bool = False
     """Whether warnings count as failures."""
 

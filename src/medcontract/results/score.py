@@ -230,6 +230,12 @@ class Display(Struct, frozen=True, kw_only=True):
     decision: str | None = None
     gates: dict[str, bool | None] = {}
     """The gates of the decision, and whether each one passed; None if it could not be checked."""
+    title: str = ""
+    """The title of the challenge, if it has one."""
+    rank: int | None = None
+    """The rank in the leaderboard that this is feedback of."""
+    board: str = ""
+    """A link to that leaderboard."""
     team: str | None = None
     entrant: str = "team"
     """What the name of a submission refers to: a team or a model."""

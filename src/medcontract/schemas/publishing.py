@@ -18,8 +18,7 @@ from medcontract.contracts.registry import NAMED, NESTED
 from medcontract.errors import CallError, option, words
 from medcontract.problems import pointer
 from medcontract.results.schemas import Draft, SchemaFault
-from medcontract.schemas.compile import compile_contract
-from medcontract.schemas.json_schema import contract_schema, fault, record_schema, text
+from medcontract.schemas.json_schema import compile_contract, contract_schema, fault, record_schema, text
 from medcontract.types import Column, JsonObject, Schema
 
 DRAFTS: tuple[Draft, ...] = ("2020-12", "draft-07")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
@@ -24,6 +25,18 @@ class Folded(NamedTuple):
 def fold_text(terms: Terms, text: str) -> Folded:
     normalized = terms.normalize(text) if text.strip(BLANKS) else None
     return Folded(normalized or "", bare_signs(text, normalized))
+
+
+def longest_common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return its length, in linear memory and in far less than one step per pair of tokens.
+
+    Tokens are numbered first, because rapidfuzz compares hashes: those of small integers cannot collide.
+    """
+    from rapidfuzz.distance import LCSseq
+
+    numbers: dict[str, int] = {}
+    first, second = ([numbers.setdefault(token, len(numbers)) for token in tokens] for tokens in (one, other))
+    return int(LCSseq.similarity(first, second))
 
 
 def bare_signs(text: str | None, normalized: str | None) -> str | None:

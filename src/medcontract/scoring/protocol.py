@@ -32,6 +32,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
     high: Decimal | None = None
     above: bool = False
     """The value must be above `low`, not equal to it."""
+    below: bool = False
+    """The value must be below `high`, not equal to it."""
     choices: tuple[str, ...] = ()
     """The allowed values, if it is not a number."""
     fixed: bool = False
@@ -143,7 +145,8 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
             return self._with({name: text})
         if parameter.choices:
             return self._with({name: _choice(parameter, text)})
-        value = decimal(f"'{name}'", text, parameter.low, parameter.high, parameter.above)
+        bounds = parameter.low, parameter.high, parameter.above, parameter.below
+        value = decimal(f"'{name}'", text, *bounds)
         if parameter.whole and value != value.to_integral_value():
             raise CallError(f"'{name}' must be a whole number, not {text.strip()}")
         return self._with({name: value})
@@ -187,7 +190,12 @@ def _choice(parameter: Parameter, text: str) -> str:
 
 
 def decimal(
-    what: str, text: str, low: Decimal | None = None, high: Decimal | None = None, above: bool = False
+    what: str,
+    text: str,
+    low: Decimal | None = None,
+    high: Decimal | None = None,
+    above: bool = False,
+    below: bool = False,
 ) -> Decimal:
     """The exact number in a text that a user entered for `what`. Raises `CallError`."""
     try:
@@ -195,9 +203,9 @@ def decimal(
     except InvalidOperation:
         raise CallError(f"{what} must be a number, not '{text}'", "write a decimal such as 0.95") from None
     too_low = value.is_finite() and low is not None and (value <= low if above else value < low)
-    too_high = value.is_finite() and high is not None and value > high
+    too_high = value.is_finite() and high is not None and (value >= high if below else value > high)
     if not value.is_finite() or too_low or too_high:
-        raise CallError(f"{what} must be {_described(low, high, above)}, not {text.strip()}")
+        raise CallError(f"{what} must be {_described(low, high, above, below)}, not {text.strip()}")
     if not _is_exact_double(value):
         raise CallError(
             f"'{text}' has more digits than a double can represent",
@@ -206,9 +214,9 @@ def decimal(
     return value
 
 
-def _described(low: Decimal | None, high: Decimal | None, above: bool) -> str:
+def _described(low: Decimal | None, high: Decimal | None, above: bool, below: bool) -> str:
     bounds = [f"above {low}" if above else f"at least {low}"] if low is not None else []
-    bounds += [f"at most {high}"] if high is not None else []
+    bounds += [f"below {high}" if below else f"at most {high}"] if high is not None else []
     return " and ".join(bounds) or "a number"
 
 

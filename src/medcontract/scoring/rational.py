@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from math import isfinite, isqrt
 from typing import Any
 
 ZERO, ONE = Fraction(0), Fraction(1)
+LONG = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""For figures that are not fractions, such as logarithms: they are rounded to far more digits than a double has."""
 _ROOT_BITS = 64
 """The digits of a root before it is rounded: more than a double has."""
 _DECIMALS, _DIGITS = 4, 7
@@ -60,13 +62,17 @@ def coarse(value: Any) -> Any:
 
 
 def exact_sum(values: Iterable[float | Fraction]) -> Fraction:
-    """The exact sum of doubles, or of sums and differences of them.
+    """The exact sum of doubles, or of sums and differences of them."""
+    return dyadic_sum(value.as_integer_ratio() for value in values)
 
-    Their denominators are powers of two: there are few different ones, and the largest is a multiple of all others.
+
+def dyadic_sum(ratios: Iterable[tuple[int, int]]) -> Fraction:
+    """The sum of ratios whose denominators are powers of two, as those of doubles.
+
+    There are few different ones, and the largest is a multiple of all others.
     """
     by_denominator: dict[int, int] = {}
-    for value in values:
-        numerator, denominator = value.as_integer_ratio()
+    for numerator, denominator in ratios:
         by_denominator[denominator] = by_denominator.get(denominator, 0) + numerator
     largest = max(by_denominator, default=1)
     return Fraction(sum(n * (largest // d) for d, n in by_denominator.items()), largest)

@@ -113,6 +113,8 @@ class Finished(Struct, kw_only=True):
     """The figure that submissions are ranked by."""
     second: Fraction | None = None
     """The figure that they are ranked by if there is no headline."""
+    tie_breakers: tuple[Fraction, ...] = ()
+    """What equal headlines are compared by in a ranking; higher is better."""
     headline_name: str | None = None
     """The name of the headline, if it differs from that of the track."""
     reasons: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError
-from medcontract.plugins.codes import require_code
+from medcontract.plugins.registration import require_code
 from medcontract.problems import pointer
 from medcontract.scoring.processing_gate import below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.rational import TooLarge

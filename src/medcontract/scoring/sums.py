@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
@@ -52,3 +53,20 @@ def _by_field(function: Callable[..., Any], *values: Any) -> Any:
     if one is not None:
         raise TypeError(f"values of type {type(one).__name__} do not add up exactly")
     return None
+
+
+def digest(data: Any) -> str:
+    """Hash a sum: that of equal cases is equal, in any order."""
+    return sha256(_text(data).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{','.join(sorted(f'{key!r}:{_text(each)}' for key, each in value.items()))}}}"
+    if isinstance(value, list):
+        return f"[{','.join(sorted(map(_text, value)))}]"
+    if isinstance(value, tuple):
+        return f"({','.join(map(_text, value))})"
+    if isinstance(value, Struct):
+        return f"({','.join(_text(getattr(value, name)) for name in value.__struct_fields__)})"
+    return repr(value)

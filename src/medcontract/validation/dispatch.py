@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from medcontract.containers import BY_ENDING, CSV, FRAME, JSON, JSONL, Container, with_magic
+from medcontract.containers import BY_ENDING, BY_MAGIC, CSV, FRAME, JSON, JSONL, Container
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink, Validated, mark_validated
 from medcontract.contracts.fast_decoder import quick_parse
@@ -208,7 +208,7 @@ def _reader(name: str) -> type[RecordReader]:
 
 def container_of(source: Source) -> Container:
     """Determine the container by the file extension or, if that is unknown, by the content."""
-    if known := source.container or with_magic(source.head) or BY_ENDING.get(source.ending):
+    if known := source.container or BY_MAGIC.get(source.head[:4]) or BY_ENDING.get(source.ending):
         return known
     text = source.head[source.start :].lstrip()
     if not text.startswith((b"{", b"[")):

@@ -19,6 +19,7 @@ from medcontract.extras import require
 from medcontract.problems import Ref
 from medcontract.reading import parquet
 from medcontract.reading.cells import FrameSource, cell_json, cells_json
+from medcontract.reading.csv_rows import Layout
 from medcontract.reading.located_records import (
     Decode,
     DecodeLines,
@@ -28,7 +29,6 @@ from medcontract.reading.located_records import (
     RecordBlock,
     too_large,
 )
-from medcontract.reading.row_layout import Layout
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.types import Column

@@ -13,8 +13,7 @@ from medcontract.contracts.fast_decoder import RowDecoders
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN
 from medcontract.problems import Finding, Ref
-from medcontract.reading.csv_rows import CsvFile, header_findings
-from medcontract.reading.diagnosis import TOTAL_HINT, is_total
+from medcontract.reading.csv_rows import TOTAL_HINT, CsvFile, header_findings, is_total
 from medcontract.reading.located_records import Located
 from medcontract.reading.source import Source
 from medcontract.validation.records import Recognition, RecordReader

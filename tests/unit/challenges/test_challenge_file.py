@@ -32,6 +32,28 @@ def rule(*lines: str) -> tuple[str, str]:
     return "[[metric]]\n", "\n".join(("[[rule]]", *lines, "[[metric]]\n"))
 
 
+POSITIVE = 'positive = { field = "label", is = "none" }'
+
+
+def cost(costs: str) -> tuple[str, str]:
+    """Replaces the first metric by a cost."""
+    return metric(f'kind = "cost"\nfield = "label"\ncosts = {costs}')
+
+
+def survival(line: str) -> tuple[str, str]:
+    """Replaces the first metric by a concordance."""
+    return metric(f'kind = "concordance"\nfield = "probability"\nevent = {{ field = "label", is = "none" }}\n{line}')
+
+
+def grade(line: str) -> tuple[str, str]:
+    """Adds an integer to the truth, which is 1 for positive cases."""
+    old = '\n[[metric]]\nname = "macro_f1"'
+    return old, (
+        'grade = { type = "integer", min = 0, max = 1 }\n[[metric]]\nname = "auroc"\nkind = "auroc"\n'
+        f'field = "probability"\npositive = {{ field = "grade", {line} }}\n[[metric]]\nname = "macro_f1"'
+    )
+
+
 MISTAKES: list[tuple[str, str, str, str]] = [
     # old, new, code, start of the message
     ('id = "stroke"', 'id = "lesions"', "MC225", "id: 'lesions' is a built-in track"),
@@ -122,6 +144,31 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ('[truth]\nlabel = { one_of = ["ischemic", "hemorrhagic", "none"] }',
      '[truth]\nlabel = { one_of = ["ischemic", "none", "hemorrhagic"] }', "MC222",
      "metric.macro_f1.field: 'label' is one_of (3 values) in the prediction and one_of (3 values) in the truth"),
+    (*metric('kind = "fbeta"\nfield = "label"\naverage = "macro"'), "MC101", "metric.macro_f1.beta: missing"),
+    (*metric('kind = "fbeta"\nfield = "label"\naverage = "macro"\nbeta = 0'), "MC105",
+     "metric.macro_f1.beta: must be above 0"),
+    (*metric(f'kind = "net_benefit"\nfield = "probability"\nthreshold = 1\n{POSITIVE}'), "MC105",
+     "metric.macro_f1.threshold: must be below 1"),
+    (*metric(f'kind = "log_loss"\nfield = "probability"\nclip = 0.5\n{POSITIVE}'), "MC105",
+     "metric.macro_f1.clip: must be below 0.5"),
+    (*metric(f'kind = "sensitivity_at_specificity"\nfield = "probability"\n{POSITIVE}'), "MC101",
+     "metric.macro_f1.at: missing"),
+    (*cost("{ none = { none = 1 }, ischemic = { none = 1 } }"), "MC109",
+     "metric.macro_f1.costs.none.none: a right answer costs nothing"),
+    (*cost("{ nune = { none = 1 } }"), "MC221", "metric.macro_f1.costs.nune: not one of the values"),
+    (*cost("{ none = { schemic = 1 } }"), "MC221", "metric.macro_f1.costs.none.schemic: not one of the values"),
+    (*cost("{ none = { ischemic = 0 } }"), "MC217", "metric.macro_f1.costs: all costs are 0"),
+    (*cost("{ none = { ischemic = -1 } }"), "MC105", "metric.macro_f1.costs.none.ischemic: must be at least 0"),
+    (*cost("3"), "MC103", "metric.macro_f1.costs: must be a table, not a number"),
+    (*metric('kind = "cost"\nfield = "label"'), "MC101", "metric.macro_f1.costs: missing"),
+    (*survival('time = "label"'), "MC223", "metric.macro_f1.time: needs a field of type number or integer"),
+    (*survival('time = "moths"'), "MC221", "metric.macro_f1.time: the truth has no field 'moths'"),
+    (*survival(""), "MC101", "metric.macro_f1.time: missing"),
+    ('positive = { field = "label", is = "hemorrhagic" }', 'positive = { field = "label", is = 1 }', "MC103",
+     "metric.auroc.positive.is: must be a string"),
+    (*grade("is = true"), "MC103", "metric.auroc.positive.is: must be an integer"),
+    (*grade('is = "1"'), "MC103", "metric.auroc.positive.is: must be an integer"),
+    (*grade("is = 2"), "MC105", "metric.auroc.positive.is: not between the min and max of 'grade'"),
     ('id = "stroke"', 'id = "stroke"\nrule = "x"', "MC103", "rule: must be a list, not a string"),
     (*rule('kind = "ordr"'), "MC104", "rule[0].kind: must be one of sum, order"),
     (*rule('field = "label"'), "MC101", "rule[0].kind: missing"),

@@ -20,8 +20,7 @@ from tests.support import property_settings, sample
 import medcontract
 from medcontract.contracts import recognition
 from medcontract.contracts.benchmark import Entities, Lexicon
-from medcontract.normalizers.folding import fold, fold_spaced
-from medcontract.normalizers.phrases import Phrases, spaced
+from medcontract.normalizers.folding import Phrases, fold, fold_spaced, spaced
 from medcontract.normalizers.terms import (
     CATEGORIES,
     LEXICON,

@@ -253,9 +253,9 @@ def test_counts_have_no_good_direction_and_no_scale() -> None:
 
 
 def test_a_ranking_compares_headlines(results: dict[str, Result]) -> None:
-    """Ranks 1 and 2, and bars in proportion to the highest figure: 1 of 8 is 12 %, rounded."""
+    """Ranks 1 and 2, and bars over the range of the board: that of the lowest figure has a tenth of the width."""
     page = results["leaderboard-lower"].to_html()
-    assert [int(share) for share in re.findall(r"--share:(\d+)", page)][:2] == [12, 100]
+    assert [int(share) for share in re.findall(r"--share:(\d+)", page)][:2] == [10, 100]
     assert re.findall(r'<th scope="row">(.*?)</th>', page) == ["1. close.csv", "2. far.csv"]
 
 

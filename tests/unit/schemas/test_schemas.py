@@ -19,7 +19,7 @@ from tests.support import SCHEMAS
 import medcontract
 from medcontract.catalog import problem_codes
 from medcontract.contracts import registry, rules
-from medcontract.schemas.compile import build_index
+from medcontract.schemas.json_schema import build_index
 
 Schema = dict[str, Any]
 

@@ -20,7 +20,7 @@ from tests.scoring_files import Record, document, reference, repeats, says, weig
 import medcontract
 from medcontract.errors import CallError
 from medcontract.normalizers.terms import built_in_terms
-from medcontract.scoring.benchmark.metrics import longest_common_subsequence
+from medcontract.scoring.folding import longest_common_subsequence
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 CLINICAL, REASONING, DIAGNOSTIC = "clinical_accuracy", "reasoning_quality", "diagnostic_accuracy"

@@ -18,7 +18,7 @@ from medcontract.contracts.lesion_classes import CLASSES
 from medcontract.contracts.registry import find
 from medcontract.reading import cells
 from medcontract.reading.cells import cell_json, cells_json
-from medcontract.reading.row_layout import Layout
+from medcontract.reading.csv_rows import Layout
 from medcontract.types import Column
 from medcontract.validation import frames
 from medcontract.validation.records import RecordsValidator

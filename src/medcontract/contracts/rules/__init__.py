@@ -8,59 +8,33 @@ returns an accumulator; kinds across files implement `record_check`, `check_head
 Rules only get values with the right structure, with fields as attributes.
 """
 
-# ruff: noqa: I001  # would write one statement for each name that is exported
+# ruff: noqa: I001  # would write one line for each name
 from __future__ import annotations
 
 from functools import cache
 
 from medcontract.contracts.rules.collection import (
-    UNKNOWN as UNKNOWN,
-    Accumulator as Accumulator,
-    CollectionRule as CollectionRule,
-    Constant as Constant,
-    Flag as Flag,
-    KeyIndex as KeyIndex,
-    Monotonic as Monotonic,
-    Unique as Unique,
-    UniqueIndex as UniqueIndex,
-    check_list as check_list,
-    is_ascending as is_ascending,
-)
+    UNKNOWN, Accumulator, CollectionRule, Constant, Flag, KeyIndex, Monotonic, Unique, UniqueIndex, check_list,
+    is_ascending,
+)  # fmt: skip
 from medcontract.contracts.rules.cross_file import (
-    Covers as Covers,
-    CrossFileRule as CrossFileRule,
-    Equal as Equal,
-    Excludes as Excludes,
-    Key as Key,
-    OrderCheck as OrderCheck,
-    OrderState as OrderState,
-    OtherFile as OtherFile,
-    RecordCheck as RecordCheck,
-    Reference as Reference,
-    SameOrder as SameOrder,
-    SameValue as SameValue,
-    record_checks as record_checks,
-    run_checks as run_checks,
-)
+    Covers, CrossFileRule, Equal, Excludes, Key, OrderCheck, OrderState, OtherFile, RecordCheck, Reference, SameOrder,
+    SameValue, record_checks, run_checks,
+)  # fmt: skip
 from medcontract.contracts.rules.record import (
-    AnyAbove as AnyAbove,
-    CalendarDate as CalendarDate,
-    Disjoint as Disjoint,
-    Distinct as Distinct,
-    EmptyWhenFailed as EmptyWhenFailed,
-    ForbidPattern as ForbidPattern,
-    ForbidValue as ForbidValue,
-    Limit as Limit,
-    Order as Order,
-    RecordRule as RecordRule,
-    RequireAny as RequireAny,
-    Requires as Requires,
-    Rule as Rule,
-    Sum as Sum,
-    UniqueSpellings as UniqueSpellings,
-    has_content as has_content,
-)
+    AnyAbove, CalendarDate, Disjoint, Distinct, EmptyWhenFailed, ForbidPattern, ForbidValue, Limit, Order, RecordRule,
+    RequireAny, Requires, Rule, Sum, UniqueSpellings, has_content,
+)  # fmt: skip
 from medcontract.types import JsonObject
+
+__all__ = [
+    "UNKNOWN", "Accumulator", "AnyAbove", "CalendarDate", "CollectionRule", "Constant", "Covers", "CrossFileRule",
+    "Disjoint", "Distinct", "EmptyWhenFailed", "Equal", "Excludes", "Flag", "ForbidPattern", "ForbidValue", "Key",
+    "KeyIndex", "Limit", "Monotonic", "Order", "OrderCheck", "OrderState", "OtherFile", "RecordCheck", "RecordRule",
+    "Reference", "RequireAny", "Requires", "Rule", "SameOrder", "SameValue", "Sum", "Unique", "UniqueIndex",
+    "UniqueSpellings", "built_in_kinds", "check_list", "has_content", "is_ascending", "record_checks", "run_checks",
+    "unpublish",
+]  # fmt: skip
 
 
 def _tupled(value: object) -> object:

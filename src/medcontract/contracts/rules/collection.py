@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, pairwise, starmap
 from operator import attrgetter, lt
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -134,10 +134,6 @@ class UniqueIndex(Accumulator):
         self._blocks: list[bytes] = []
         self._count = 0
         """The number of keys in the blocks."""
-        self._ascending = True
-        """Each key in the blocks is larger than the one before it, so that none is repeated."""
-        self._ends: tuple[object, object] | None = None
-        """The first and the last key, while they ascend; None if there are no keys. A key may be None, too."""
         self._first: dict[object, tuple[Ref, Part]] = {}
 
     def key_count(self) -> int:
@@ -158,23 +154,17 @@ class UniqueIndex(Accumulator):
                 self._store()
 
     def _store(self) -> None:
-        keys, self._recent = self._recent, []
-        if keys:
-            self._append([marshal.dumps(keys, 2)], len(keys), keys[0], keys[-1], is_ascending(keys))
-
-    def _append(self, blocks: list[bytes], count: int, first: object, last: object, ascending: bool) -> None:
-        start, *end = self._ends or (first,)
-        self._ascending = self._ascending and ascending and is_ascending([*end, first])
-        self._ends = start, last
-        self._blocks += blocks
-        self._count += count
+        if self._recent:
+            self._blocks.append(marshal.dumps(self._recent, 2))
+            self._count += len(self._recent)
+            self._recent = []
 
     def absorb(self, other: UniqueIndex, move: Move) -> bool:
         """Repeated keys are reported at the end, so nothing was reported yet."""
         self._store()
         other._store()
-        if other._ends:
-            self._append(other._blocks, other._count, *other._ends, other._ascending)
+        self._blocks += other._blocks
+        self._count += other._count
         return True
 
     def __getstate__(self) -> dict[str, object]:
@@ -192,7 +182,7 @@ class UniqueIndex(Accumulator):
         self._store()
         if self.sink and not self._count:
             return self.sink.repeated_keys()
-        if self._ascending and not self.sink:
+        if not self.sink and is_ascending(self._keys()):  # as in most files: then no key is repeated
             return frozenset()
         hashes = array("q", map(hash, self._all_keys()))  # take less memory than the keys
         if len(set(hashes)) == len(hashes):
@@ -237,10 +227,10 @@ _BLOCK = 1000
 """The number of keys that a block has at least."""
 
 
-def is_ascending(keys: list[Any]) -> bool:
+def is_ascending(keys: Iterable[Any]) -> bool:
     """Whether each key is larger than the one before it."""
     try:
-        return all(map(lt, keys, islice(keys, 1, None)))
+        return all(starmap(lt, pairwise(keys)))
     except TypeError:  # an optional field
         return False
 

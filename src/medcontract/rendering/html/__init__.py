@@ -21,6 +21,7 @@ from medcontract.rendering.page import (
     ChangeTable,
     FileProblems,
     Line,
+    Link,
     Outcomes,
     Page,
     Pairs,
@@ -89,12 +90,22 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: clean(value) if type(value) is str else value,
+        finalize=_final,
     )
     environment.filters["code"] = _with_code
     environment.filters["breakable"] = _breakable
     environment.filters["line"] = _line
     return environment
+
+
+def _final(value: Any) -> Any:
+    if isinstance(value, Link):
+        return _linked(value, clean(value))
+    return clean(value) if type(value) is str else value
+
+
+def _linked(link: Link, text: str) -> Markup:
+    return Markup('<a href="{}">{}</a>').format(link.target, text)
 
 
 def _with_code(text: str) -> Markup:
@@ -104,7 +115,8 @@ def _with_code(text: str) -> Markup:
 
 def _breakable(text: str) -> Markup:
     """A name that may be broken after an underscore or a slash, which browsers do not do by themselves."""
-    return Markup(re.sub("(?<=[_/])", "<wbr>", str(escape(clean(text)))))  # noqa: S704  # escaped
+    shown = Markup(re.sub("(?<=[_/])", "<wbr>", str(escape(clean(text)))))  # noqa: S704  # escaped
+    return _linked(text, shown) if isinstance(text, Link) else shown
 
 
 _CODE = Markup("<code>{}</code>")
@@ -112,6 +124,8 @@ _SPANS = {"code": _CODE, "digest": _CODE, "strong": Markup("<strong>{}</strong>"
 
 
 def _line(line: Line) -> Markup:
+    if any(isinstance(part, Link) for part in line):
+        return Markup("").join(_final(part) if isinstance(part, str) else _line([part]) for part in line)
     parts = [(part, "") if isinstance(part, str) else part for part in line]
     return Markup("").join(_SPANS.get(role, Markup("{}")).format(clean(text)) for text, role in parts)
 

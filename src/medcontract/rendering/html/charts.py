@@ -11,8 +11,8 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup
 
+from medcontract.problems import printable
 from medcontract.rendering.page import Gauge
-from medcontract.results.base import printable
 from medcontract.results.tables import Bars, Distribution, number
 
 _ROW, _BAR = 40, 14

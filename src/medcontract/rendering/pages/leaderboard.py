@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import plain_name, plural, shorten
-from medcontract.rendering.page import Bullets, Fact, Line, Outcome, Outcomes, Page, Paragraph, Section, View
+from medcontract.rendering.page import Bullets, Fact, Line, Link, Outcome, Outcomes, Page, Paragraph, Section, View
 from medcontract.rendering.pages.score import (
     contract_names,
     contracts_line,
@@ -16,10 +16,12 @@ from medcontract.rendering.pages.score import (
 )
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
-from medcontract.results.tables import Bars, Table, number
+from medcontract.results.tables import Table, number
 
 _MOST_REASONS = 3
 _MOST_NAMES = 5
+_SHORTEST = 0.1
+"""The length of the bar of the lowest figure."""
 _MOST_OTHERS = 4
 """The number of metrics in the table that are not defined by the track."""
 
@@ -32,6 +34,11 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
     name = with_direction(plain_name(board.headline), board._lower_is_better)
     facts = [Fact("submissions", f"{len(board.submissions):,}"), Fact("valid", f"{valid:,}")]
     sections = []
+    if board.blind:
+        listed, rest = [entry for entry in rest if entry.valid], [entry for entry in rest if not entry.valid]
+        rows = [(_name(entry), f"{entry.processing.processed:,}" if entry.processing else "–") for entry in listed]
+        table = Table("Valid submissions", (board._entrant, "processed"), rows)
+        sections += [Section("Valid submissions", [table], outcome=True)] if rows else []
     if ranked:
         best = number(ranked[0].headline, _units(board).get(board.headline, ""))
         facts.insert(0, Fact(f"best {plain_name(board.headline)}", best, _label(ranked[0])))
@@ -50,12 +57,10 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
                          for who, names, files in groups]  # fmt: skip
     truth = contracts_line(file.contract for file in board.truth)
     return Page(
-        title=f"Leaderboard: {board.track}",
-        verdict=f"{plural(len(ranked), 'submission')} ranked" if ranked else "No submission ranked",
-        role="good" if ranked else "bad",
-        lines=[
-            [f"{plural(len(board.submissions), 'submission')}, {valid} valid, ranked by {shorten(board.headline)}."]
-        ],
+        title=f"{board._title}: leaderboard" if board._title else f"Leaderboard: {board.track}",
+        verdict=_verdict(board, len(ranked), valid),
+        role="good" if ranked or (board.blind and valid) else "bad",
+        lines=[[f"{plural(len(board.submissions), 'submission')}, {valid} valid, {_how(board)}."]],
         last=True,
         facts=facts,
         sections=[
@@ -69,6 +74,16 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
     )
 
 
+def _verdict(board: Leaderboard, ranked: int, valid: int) -> str:
+    if board.blind:
+        return f"{plural(valid, 'valid submission')}" if valid else "No valid submission"
+    return f"{plural(ranked, 'submission')} ranked" if ranked else "No submission ranked"
+
+
+def _how(board: Leaderboard) -> str:
+    return "without ranks and figures (--blind)" if board.blind else f"ranked by {shorten(board.headline)}"
+
+
 def _units(board: Leaderboard) -> dict[str, str]:
     return {figure.name: figure.unit for figure in board._figures}
 
@@ -78,37 +93,56 @@ def _label(entry: LeaderboardEntry) -> str:
     return f"{entry.team_name} ({entry.name})" if entry.team_name and entry.team_name != entry.name else entry.name
 
 
+def _name(entry: LeaderboardEntry, before: str = "", *after: str) -> str:
+    """The name of a submission, with a link to its report."""
+    return Link.to(entry._report, " ".join(filter(None, [before, _label(entry), *after])))
+
+
 def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
     """Rank, team, the headline, then the other figures; without columns that are empty. Bars compare headlines."""
-    units, others = _units(board), _other_figures(board)
+    units, shown = _units(board), _figures(board)
     decided = any(entry.decision for entry in ranked)
     rows = [
         (
-            " ".join([f"{entry.rank}.", _label(entry), *(f"[{code}]" for code in entry._flags)]),
+            _name(entry, f"{entry.rank}.", *(f"[{code}]" for code in entry._flags)),
             *([entry.decision or "–"] * decided),
-            number(entry.headline, units.get(board.headline, "")),
-            *(number(entry.figures.get(name), units.get(name, "")) for name in others),
+            *(number(_value(board, entry, name), units.get(name, "")) for name in shown),
         )
         for entry in ranked
     ]
-    head = (board._entrant, *["decision"] * decided, board.headline, *map(plain_name, others))
+    head = (board._entrant, *["decision"] * decided, *map(plain_name, shown))
     used = [n for n in range(len(head)) if any(row[n] != number(None) for row in rows)]
-    bars = Bars.of([], [entry.headline for entry in ranked])
     return Table(
         "Ranking",
         tuple(head[n] for n in used),
         [tuple(row[n] for n in used) for row in rows],
         text_columns=2 if decided else 1,
-        shares=[] if bars is None else [None if e.headline is None else e.headline / bars.high for e in ranked],
+        shares=_shares([_value(board, entry, shown[0]) for entry in ranked]),
     )
 
 
-def _other_figures(board: Leaderboard) -> list[str]:
-    """The other figures of the submissions, then the first few that the track does not define."""
+def _shares(values: Sequence[float | None]) -> list[float | None]:
+    """Lengths of bars over the range of the board: figures that are close to each other stay apart."""
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    return [
+        None if v is None else 1 if low == high else _SHORTEST + (1 - _SHORTEST) * (v - low) / (high - low)
+        for v in values
+    ]
+
+
+def _value(board: Leaderboard, entry: LeaderboardEntry, name: str) -> float | None:
+    return entry.headline if name == board.headline else entry.figures.get(name)
+
+
+def _figures(board: Leaderboard) -> list[str]:
+    """The headline, then the figures that are asked for, or those of the track and the first few others."""
+    if board._shown:
+        return list(board._shown if board.headline in board._shown else (board.headline, *board._shown))
     there = {name for entry in board.submissions for name in entry.figures}
     own = [f.name for f in board._figures if f.by == "submission" and f.name != board.headline and f.name in there]
     known = {board.headline, *(figure.name for figure in board._figures)}
-    return own + sorted(there - known)[:_MOST_OTHERS]
+    return [board.headline, *own, *sorted(there - known)[:_MOST_OTHERS]]
 
 
 def _item(entry: LeaderboardEntry) -> Outcome:
@@ -124,7 +158,7 @@ def _item(entry: LeaderboardEntry) -> Outcome:
         place = f"{data['file']}{entry.problem._place}"
         reasons.append(f"first problem: {place}: {data['code']} {data['message']}{hint}")
     word = "not ranked" if entry.valid else "not valid"
-    return Outcome(word, "warning" if entry.valid else "bad", _label(entry), reasons=reasons)
+    return Outcome(word, "warning" if entry.valid else "bad", _name(entry), reasons=reasons)
 
 
 def _warnings(board: Leaderboard) -> list[str]:

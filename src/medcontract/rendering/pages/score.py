@@ -12,6 +12,7 @@ from medcontract.rendering.page import (
     FileProblems,
     Gauge,
     Line,
+    Link,
     Page,
     Pairs,
     Paragraph,
@@ -35,13 +36,15 @@ def score(score: Score, view: View) -> Page:
     word = "Valid" if score.valid else "Not valid" if score.result is not None else "Refused"
     reasons = _decision_reasons(score)
     return Page(
-        title=f"Score: {score.track}",
+        title=f"{score._display.title}: score" if score._display.title else f"Score: {score.track}",
         verdict=score.decision if score.decision and score.valid else word,
         role="good" if score else "bad",
         lines=list(_outcome(score, word, "; ".join(reasons))),
         about=[
             *([f"{word}."] if score.decision and score.valid else []),
             *([f"{_entrant(shorten(score.team_name), score._display.entrant)}."] if score.team_name else []),
+            *([f"Rank {score._display.rank}."] if score._display.rank else []),
+            *([Link.to(score._display.board, "Leaderboard")] if score._display.board else []),
         ],
         facts=facts(score),
         reasons=[*reasons, *score.reasons],
@@ -56,6 +59,7 @@ def _outcome(score: Score, word: str, why: str) -> Iterator[Line]:
     if score.decision:
         yield [Styled(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")]
     subject = f"  {score.track}{f', {shorten(score.team_name)}' if score.team_name else ''}"
+    subject += f", rank {score._display.rank}" if score._display.rank else ""
     name, value = _headline(score)
     figure: Line = ["  ", Styled(f"{shorten(name)} {value}", "strong")] if score.valid and value != number(None) else []
     yield [Styled(word.upper(), "good" if score.valid else "error"), subject, *figure]

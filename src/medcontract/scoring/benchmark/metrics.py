@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.terms import CATEGORIES, Markers, Terms, line_kinds
-from medcontract.scoring.folding import bare_signs
+from medcontract.scoring.folding import bare_signs, longest_common_subsequence
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ONE, ZERO
 
@@ -333,18 +333,6 @@ def rouge_l(terms: Terms, settings: Settings, reference: Side, prediction: Side)
 def _tokens(side: Side) -> list[str]:
     """The words of the answer; an answer that consists only of signs is one token."""
     return [side.bare[0]] if side.bare[0] is not None else side.answer.split()
-
-
-def longest_common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
-    """Its length, in linear memory and in far less than one step per pair of tokens.
-
-    Tokens are numbered first, because rapidfuzz compares hashes: those of small integers cannot collide.
-    """
-    from rapidfuzz.distance import LCSseq
-
-    numbers: dict[str, int] = {}
-    first, second = ([numbers.setdefault(token, len(numbers)) for token in tokens] for tokens in (one, other))
-    return int(LCSseq.similarity(first, second))
 
 
 def computed_metrics(protocol: Protocol) -> tuple[str, ...]:

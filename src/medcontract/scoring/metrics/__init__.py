@@ -5,7 +5,7 @@
     kinds       the table of kinds: fields, parameters, range, direction, formula in words; `FieldInfo`
     metric      `Metric`, `build`: one metric of a challenge
     counting    the counts, from columns
-    formulas    the formula of each kind; those of classes are in `classes`
+    formulas    the formula of each kind, from `classes`, `scores` (and probabilities) and `quantities` (with a unit)
 
 How it is used::
 
@@ -19,7 +19,7 @@ How it is used::
 - It is a method of the `Counting`, so that metrics that count the same share their counts, such as one confusion matrix
   (`count_all`). The parameters are needed for it, too, because `within` depends on its tolerance.
 - Counts are sums over cases: `sums.added` and `sums.multiplied` merge and weight them. They are small, except those of
-  `auroc` and `average_precision`, which grow with the number of distinct scores.
+  scores and of numbers whose order matters, which grow with the number of distinct values.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def _classes(field: FieldInfo) -> Iterable[tuple[str, str | bool]]:
     return zip(field.classes, field.values, strict=True)
 
 
-def ratio(numerator: int, denominator: int) -> Fraction:
+def ratio(numerator: int | Fraction, denominator: int | Fraction) -> Fraction:
     """The quotient; 0 if the denominator is 0."""
     return Fraction(numerator, denominator) if denominator else ZERO
 
@@ -63,8 +63,40 @@ def f1_score(metric: Metric, counts: ClassCounts, parameters: Parameters) -> Met
     return _averaged(metric, counts, parameters, parts)
 
 
+def fbeta(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
+    """(1 + β²)TP / ((1 + β²)TP + β²FN + FP), where TP + FN cases are of the class, TP + FP predicted to be of it."""
+    square = parameters["beta"] ** 2
+
+    def parts(value: Class) -> tuple[Fraction, Fraction]:
+        return (1 + square) * counts.right[value], square * counts.true[value] + counts.predicted[value]
+
+    return _averaged(metric, counts, parameters, parts)
+
+
+def cost(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
+    """The mean cost; an unprocessed case costs as much as the worst answer."""
+    costs: dict[tuple[Class | None, Class | None], Fraction] = {
+        (true, predicted): parameters.get(cost_key(name, other), ZERO)
+        for name, true in _classes(metric.truth)
+        for other, predicted in _classes(metric.truth)
+    }
+    for true in metric.truth.values:
+        costs[true, None] = max(costs[true, predicted] for predicted in metric.truth.values)
+    return MetricValue(
+        value=total(times * costs[y, p] for (y, p), times in counts.pairs.items() if y is not None) / counts.cases
+    )
+
+
+def cost_key(true: str, predicted: str) -> str:
+    """Return the name of the parameter for the cost of a wrong answer."""
+    return f"costs.{true}.{predicted}"
+
+
 def _averaged(
-    metric: Metric, counts: ClassCounts, parameters: Parameters, parts: Callable[[Class], tuple[int, int]]
+    metric: Metric,
+    counts: ClassCounts,
+    parameters: Parameters,
+    parts: Callable[[Class], tuple[int | Fraction, int | Fraction]],
 ) -> MetricValue:
     """`parts` returns numerator and denominator for a class."""
     fractions = {name: parts(value) for name, value in _classes(metric.truth)}
@@ -75,15 +107,16 @@ def _averaged(
     if metric.choices.get("average") == "support":
         weights = {name: Fraction(counts.true[value]) for name, value in _classes(metric.truth)}
         return MetricValue(value=_weighted(by_class, weights), by_class=by_class)
-    return MetricValue(value=_weighted(by_class, _weights(metric, parameters)), by_class=by_class)
+    return MetricValue(value=_weighted(by_class, weights_of(metric, parameters)), by_class=by_class)
 
 
-def _weights(metric: Metric, parameters: Parameters) -> dict[str, Fraction]:
+def weights_of(metric: Metric, parameters: Parameters) -> dict[str, Fraction]:
+    """Return the weight of each class that has one. Raises `CallError` if all are 0."""
     if "positive" in metric.choices:
         return {metric.choices["positive"]: ONE}
     if "average" in metric.choices:
         return dict.fromkeys(metric.truth.classes, ONE)
-    weights = {key.removeprefix("weights."): parameters[key] for key in metric.numbers}
+    weights = {key.removeprefix("weights."): parameters[key] for key in metric.numbers if key.startswith("weights.")}
     if not any(weights.values()):
         raise CallError(f"the weights of '{metric.name}' are all 0", "give at least one class a weight above 0")
     return weights
@@ -97,7 +130,7 @@ def warn_absent(metric: Metric, counts: ClassCounts, parameters: Parameters) -> 
     """A warning about classes without a case, if they have a weight of their own."""
     if metric.choices.get("average") in ("micro", "support"):
         return
-    weights = _weights(metric, parameters)
+    weights = weights_of(metric, parameters)
     absent = [name for name, value in _classes(metric.truth) if weights.get(name) and not counts.true[value]]
     if absent:
         named = ", ".join(map(plain_name, absent[:_MOST_NAMED])) + (", …" if len(absent) > _MOST_NAMED else "")

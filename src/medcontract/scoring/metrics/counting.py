@@ -18,12 +18,12 @@ from msgspec import Struct
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import text
 from medcontract.normalizers.terms import built_in_terms
-from medcontract.scoring.folding import fold_text
+from medcontract.scoring.folding import fold_text, longest_common_subsequence
 from medcontract.scoring.rational import ZERO
 
 Column = Sequence[Any]
-Class = str | bool | int
-"""A class, or an integer, as it is in records."""
+Class = str | bool | int | float
+"""A class, or a number, as it is in records."""
 Overlap = tuple[int, int, int]
 """The numbers of elements in common, of predicted elements, and of true elements."""
 _WORD = re.compile(f"[^{BLANKS}]+")
@@ -106,6 +106,17 @@ class RankCounts(Struct, frozen=True):
         return self.positives.total() + self.negatives.total()
 
 
+class SurvivalCounts(Struct, frozen=True):
+    """How often each (time, event, score) occurs. A score is None if the case is unprocessed."""
+
+    times: Counter[tuple[float, bool, float | None]]
+    left_out: int
+
+    @property
+    def cases(self) -> int:
+        return self.times.total()
+
+
 class ErrorCounts(Struct, frozen=True):
     """The exact sum of a power of errors. Those of doubles have powers of two as denominators, so there are few."""
 
@@ -124,18 +135,26 @@ class ErrorCounts(Struct, frozen=True):
         return sum((Fraction(n, d**power) for d, n in self.sums.items()), ZERO)
 
 
-Counts = ClassCounts | MatchCounts | OverlapCounts | RankCounts | ErrorCounts
+Counts = ClassCounts | MatchCounts | OverlapCounts | RankCounts | SurvivalCounts | ErrorCounts
+
+
+What = Literal[
+    "classes", "numbers", "equal", "equal numbers", "within", "texts", "tokens", "sequences", "sets", "ranks",
+    "survival", "errors",
+]  # fmt: skip
 
 
 class Counting(Struct, frozen=True, kw_only=True):
     """What is counted for a metric. Hashable: metrics that count the same share their counts."""
 
-    what: Literal["classes", "equal", "equal numbers", "within", "texts", "tokens", "sets", "ranks", "errors"]
+    what: What
     truth: str
     """The name of the field of the truth."""
     prediction: str
     """The name of the field of the prediction."""
-    positive: str | bool | None = None
+    event: str | None = None
+    """The name of another field of the truth. Then a truth is a pair of values, for a time and an event."""
+    positive: str | bool | int | None = None
     """The value of the truth that is positive. For errors: the truth is 1 for this value, and 0 otherwise."""
     normalize: str = "none"
     power: int = 1
@@ -143,6 +162,11 @@ class Counting(Struct, frozen=True, kw_only=True):
     tolerance: Fraction = Fraction(0)
     relative: bool = False
     """The tolerance is a share of the truth."""
+
+    def column(self, truths: Mapping[str, Column]) -> Column:
+        """Return the column of the truth; for a time, with the event of each case."""
+        times = truths[self.truth]
+        return times if self.event is None else list(zip(times, truths[self.event], strict=True))
 
     def count(self, truths: Column, predictions: Column) -> Counts:
         """The counts of some cases; those of several parts of the data can be added (`sums.added`).
@@ -166,11 +190,15 @@ def count_all(
     countings: Iterable[Counting], truths: Mapping[str, Column], predictions: Mapping[str, Column]
 ) -> dict[Counting, Counts]:
     """The counts of each, once for equal ones, from columns by field."""
-    return {each: each.count(truths[each.truth], predictions[each.prediction]) for each in dict.fromkeys(countings)}
+    return {each: each.count(each.column(truths), predictions[each.prediction]) for each in dict.fromkeys(countings)}
 
 
 def _classes(counting: Counting, truths: Column, predictions: Column) -> ClassCounts:
     return ClassCounts(Counter(zip(truths, predictions, strict=True)))
+
+
+def _numbers(counting: Counting, truths: Column, predictions: Column) -> ClassCounts:
+    return ClassCounts(Counter(zip(_doubles(truths), _doubles(predictions), strict=True)))
 
 
 def _equal(counting: Counting, truths: Column, predictions: Column) -> MatchCounts:
@@ -242,10 +270,11 @@ def _texts(counting: Counting, truths: Column, predictions: Column) -> MatchCoun
 
 def _tokens(counting: Counting, truths: Column, predictions: Column) -> OverlapCounts:
     tokens = tokenizer(counting.normalize)
+    in_common = _in_common if counting.what == "tokens" else longest_common_subsequence
 
     def overlap(y: str, p: str) -> Overlap:
         true, predicted = tokens(y), tokens(p)
-        return _in_common(true, predicted), len(predicted), len(true)
+        return in_common(true, predicted), len(predicted), len(true)
 
     return _overlaps(truths, predictions, overlap, lambda y: len(tokens(y)))
 
@@ -308,6 +337,16 @@ def _ranks(counting: Counting, truths: Column, predictions: Column) -> RankCount
     return RankCounts(Counter(positives), Counter(negatives), truths.count(None))
 
 
+def _survival(counting: Counting, truths: Column, predictions: Column) -> SurvivalCounts:
+    """A case is left out if its time or its event is null."""
+    found: Counter[tuple[float, bool, float | None]] = Counter()
+    for truth, score in zip(truths, _doubles(predictions), strict=True):
+        time, event = truth or (None, None)
+        if time is not None and event is not None:
+            found[float(time), event == counting.positive, score] += 1
+    return SurvivalCounts(found, len(truths) - found.total())
+
+
 def _errors(counting: Counting, truths: Column, predictions: Column) -> ErrorCounts:
     if counting.positive is not None:
         truths = [None if y is None else float(y == counting.positive) for y in truths]
@@ -320,12 +359,12 @@ def _errors(counting: Counting, truths: Column, predictions: Column) -> ErrorCou
         elif p is None:
             unprocessed += 1
         else:
-            error, denominator = _difference(float(p), float(y))
+            error, denominator = exact_difference(float(p), float(y))
             sums[denominator] += error * error if squared else abs(error)
     return ErrorCounts(sums, len(truths) - unprocessed - left_out, unprocessed, left_out)
 
 
-def _difference(one: float, other: float) -> tuple[int, int]:
+def exact_difference(one: float, other: float) -> tuple[int, int]:
     """The exact difference of two doubles: an integer and a power of two."""
     n, d = one.as_integer_ratio()
     m, e = other.as_integer_ratio()
@@ -336,12 +375,15 @@ def _difference(one: float, other: float) -> tuple[int, int]:
 
 _COUNT: dict[str, Callable[[Counting, Column, Column], Counts]] = {
     "classes": _classes,
+    "numbers": _numbers,
     "equal": _equal,
     "equal numbers": _equal_numbers,
     "within": _within,
     "texts": _texts,
     "tokens": _tokens,
+    "sequences": _tokens,
     "sets": _sets,
     "ranks": _ranks,
+    "survival": _survival,
     "errors": _errors,
 }

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 FieldType = Literal["text", "str", "integer", "number", "boolean", "date", "set", "list", "one_of"]
-Value = Literal["choice", "number", "class", "class weights", "positive case"]
+Value = Literal["choice", "number", "class", "class weights", "costs", "positive case", "time"]
 BOOLEAN_CLASSES = ("false", "true")
 
 
@@ -37,10 +37,13 @@ class FieldInfo(Struct, frozen=True):
         """The classes as they occur in records."""
         return (False, True) if self.type == "boolean" else self.classes
 
-    @property
-    def names(self) -> dict[str | bool, str]:
-        """The name of the class of each value."""
-        return dict(zip(self.values, self.classes, strict=True))
+    def name_of(self, value: str | bool | int) -> str:
+        """Return the name of the class of a value; an integer is its own name."""
+        return self.classes[self.values.index(value)] if self.classes else str(value)
+
+    def value_of(self, name: str) -> str | bool | int:
+        """Return the value of a class."""
+        return self.values[self.classes.index(name)] if self.classes else int(name)
 
 
 class MetricParameter(Struct, frozen=True, kw_only=True):
@@ -49,13 +52,16 @@ class MetricParameter(Struct, frozen=True, kw_only=True):
     name: str
     value: Value
     """Its type. `choice`: one of `choices`; `class`: a class of the field; `class weights`: a number for each class;
-    `positive case`: a field of the truth (`one_of` or boolean) and one of its classes, `{field = …, is = …}`."""
+    `costs`: a number for each true and predicted class; `positive case`: a field of the truth (`one_of`, boolean or
+    integer) and one of its values, `{field = …, is = …}`; `time`: a number of the truth."""
     about: str
     choices: tuple[str, ...] = ()
     default: str | None = None
     required: bool = False
     low: int | None = 0
     """The smallest allowed number."""
+    between: tuple[Decimal, Decimal | None] | None = None
+    """A number must lie between these, and not be equal to them."""
 
 
 class MetricKind(Struct, frozen=True, kw_only=True):
@@ -89,7 +95,7 @@ class MetricKind(Struct, frozen=True, kw_only=True):
 
     @property
     def positive_case(self) -> bool:
-        """Its truth is a field and a class that are specified by `positive`, not the field of the prediction."""
+        """Its truth is a field and a class that are specified by a parameter, not the field of the prediction."""
         return any(each.value == "positive case" for each in self.parameters)
 
     def parameter(self, name: str) -> MetricParameter | None:
@@ -121,11 +127,27 @@ _NORMALIZE = MetricParameter(
 _MOST_FREQUENT = "counts as the most frequent other class of the truth, the first listed on a tie"
 
 
-def _by_class(name: str, formula: str, unprocessed: str, **more: Any) -> MetricKind:
+def _number(name: str, about: str, low: str, high: str | None, **more: Any) -> MetricParameter:
+    between = Decimal(low), None if high is None else Decimal(high)
+    return MetricParameter(name=name, value="number", about=about, between=between, **more)
+
+
+def _by_class(
+    name: str, formula: str, unprocessed: str, parameters: tuple[MetricParameter, ...] = (), **more: Any
+) -> MetricKind:
     return MetricKind(
-        name=name, types=_CLASSES, parameters=_BY_CLASS, exactly_one=("average", "weights", "positive"),
+        name=name, types=_CLASSES, parameters=(*_BY_CLASS, *parameters), exactly_one=("average", "weights", "positive"),
         by_class=True, confusion=True, unprocessed=f"{unprocessed}; micro: as the sums of these",
         about=f"{formula} of a class; 0/0 = 0", **more,
+    )  # fmt: skip
+
+
+def _operating_point(name: str, formula: str) -> MetricKind:
+    at = _number("at", "the least value of the other one", "0", "1", required=True)
+    return MetricKind(
+        name=name, types=("number",), parameters=(_POSITIVE_CASE, at), about=formula,
+        unprocessed="a positive is never found; a negative counts as found before every score",
+        undefined="there is no positive or no negative", leaving_out="never helps",
     )  # fmt: skip
 
 
@@ -211,6 +233,81 @@ _ALL = (
             MetricParameter(name="relative", value="number", about="the largest |p − y| as a share of |y|"),
         ),
         about="share with |p − y| ≤ tolerance", unprocessed="outside",
+    ),
+    _by_class(
+        "fbeta", "(1+β²)TP / ((1+β²)TP + β²FN + FP)", "FN of its class, FP of none",
+        (_number("beta", "β: recall counts β times as much as precision", "0", None, required=True),),
+    ),
+    MetricKind(
+        name="cost", types=_CLASSES, confusion=True, high=None, higher_is_better=False, perfect=0,
+        parameters=(
+            MetricParameter(
+                name="costs", value="costs", required=True,
+                about="{ TRUE = { PREDICTED = cost } }; what is not listed costs 0, and so does a right answer",
+            ),
+        ),
+        about="mean cost", unprocessed="the largest cost of its true class", leaving_out="never helps",
+    ),
+    _operating_point(
+        "sensitivity_at_specificity",
+        "largest sensitivity at a threshold (positive: p ≥ t) with a specificity of at least `at`",
+    ),
+    _operating_point(
+        "specificity_at_sensitivity",
+        "largest specificity at a threshold (positive: p ≥ t) with a sensitivity of at least `at`",
+    ),
+    MetricKind(
+        name="net_benefit", types=("number",), bounds="unit interval", low=None, perfect=None,
+        parameters=(
+            _POSITIVE_CASE,
+            _number("threshold", "t: who has at least this probability is treated", "0", "1", required=True),
+        ),
+        about="(TP − FP·t/(1−t)) / n, predicted positive: p ≥ t, compared as doubles",
+        unprocessed="a positive is missed, a negative is FP", leaving_out="never helps",
+    ),
+    MetricKind(
+        name="log_loss", types=("number",), bounds="unit interval", high=None, higher_is_better=False, perfect=None,
+        parameters=(
+            _POSITIVE_CASE,
+            _number("clip", "probabilities are limited to clip and 1 − clip", "0", "0.5", default="1e-15"),
+        ),
+        about="mean of −ln of the probability of what is true, clipped", unprocessed="−ln(clip)",
+        leaving_out="never helps",
+    ),
+    MetricKind(
+        name="calibration_error", types=("number",), bounds="unit interval", parameters=(_POSITIVE_CASE,),
+        about="mean of |p − c(p)|, c: the isotonic regression of the outcome on p", unprocessed="error 1",
+        higher_is_better=False, perfect=0, leaving_out=None,  # its case is also missing in the regression
+    ),
+    MetricKind(
+        name="concordance", types=("number",),
+        parameters=(
+            MetricParameter(name="time", value="time", required=True, about="the time, a number of the truth"),
+            MetricParameter(
+                name="event", value="positive case", required=True,
+                about="the field of the truth and its value that say that the event happened at that time",
+            ),
+        ),
+        about="Harrell's C of a risk (higher: earlier event): share of pairs in the right order, ties half, among "
+        "those whose shorter time has an event; equal times: an event is before none",
+        unprocessed="loses all its pairs", undefined="there is no such pair", leaving_out="never helps",
+    ),
+    _errors("median_absolute_error", "median of |p − y|; of an even count the mean of the middle two", "error "
+            "`unprocessed`"),
+    MetricKind(
+        name="r2", types=("number", "integer"), low=None, about="1 − Σ(p − y)² / Σ(y − ȳ)²",
+        unprocessed="its residual |p − y| is twice the largest distance of any y from ȳ",
+        undefined="all y are equal",
+    ),
+    MetricKind(
+        name="spearman", types=("number", "integer"), low=-1,
+        about="correlation of the ranks, those of ties averaged; 0 if all predictions are equal",
+        unprocessed="has the lowest rank if y is above the median, else the highest", undefined="all y are equal",
+        leaving_out=None,  # the ranks of all others change
+    ),
+    MetricKind(
+        name="rouge_l", types=("text", "str"), parameters=(_NORMALIZE,), unprocessed="0", leaving_out="never helps",
+        about="mean F1 of the longest common subsequence of the tokens; both empty: 1, one empty: 0",
     ),
     MetricKind(
         name="exact_match", types=("text", "str"), parameters=(_NORMALIZE,), about="share of equal texts",

@@ -10,9 +10,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.scoring.metrics.counting import ClassCounts, Counting, Counts
+from medcontract.scoring.metrics.counting import ClassCounts, Counting, Counts, What
 from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind
 
+_TEXTS: dict[str, What] = {"exact_match": "texts", "token_f1": "tokens", "rouge_l": "sequences"}
 Parameters = Mapping[str, Fraction]
 """The numbers of a metric, by key (`Metric.numbers`)."""
 
@@ -40,17 +41,21 @@ class Metric(Struct, frozen=True, kw_only=True):
     """The field of the prediction that it reads."""
     truth: FieldInfo
     """The field of the truth that it reads."""
+    event: FieldInfo | None
+    """Another field of the truth that it reads, if `truth` is a time: whether it is the time of an event."""
     choices: dict[str, str]
-    """Everything that is not a number, with defaults: `average`, `weights` (of kappa), `normalize`, `positive` (the
-    name of the class)."""
+    """Everything that is not a number, with defaults: `average`, `weights` (of kappa), `normalize`, `positive` and
+    `event` (the name of the class)."""
     numbers: tuple[str, ...]
-    """The names of its numbers: `unprocessed`, `absolute`, `relative`, `weights.CLASS`. These are the keys of the
-    parameters that its methods need, and `metric.NAME.` plus the key is the protocol parameter."""
+    """The names of its numbers: `unprocessed`, `beta`, `weights.CLASS`, `costs.TRUE.PREDICTED` and so on. These are the
+    keys of the parameters that its methods need, and `metric.NAME.` plus the key is the protocol parameter."""
 
     @property
-    def positive(self) -> str | bool:
-        """The positive class, as it is in records of the truth."""
-        return self.truth.values[self.truth.classes.index(self.choices["positive"])]
+    def positive(self) -> str | bool | int:
+        """The positive class, or that of an event, as it is in records of the truth."""
+        if self.event is not None:
+            return self.event.value_of(self.choices["event"])
+        return self.truth.value_of(self.choices["positive"])
 
     def counting(self, parameters: Parameters) -> Counting:
         """What it counts. Metrics that count the same share their counts."""
@@ -62,8 +67,11 @@ class Metric(Struct, frozen=True, kw_only=True):
                 return Counting(what="equal", **fields)
             case "jaccard" | "set_f1":
                 return Counting(what="sets", **fields)
-            case "auroc" | "average_precision":
-                return Counting(what="ranks", positive=self.positive, **fields)
+            case "concordance":
+                assert self.event is not None  # noqa: S101
+                return Counting(what="survival", event=self.event.name, positive=self.positive, **fields)
+            case "median_absolute_error" | "r2" | "spearman":
+                return Counting(what="numbers", **fields)
             case "brier":
                 return Counting(what="errors", positive=self.positive, power=2, **fields)
             case "mae":
@@ -73,9 +81,10 @@ class Metric(Struct, frozen=True, kw_only=True):
             case "within":
                 (key,) = self.numbers
                 return Counting(what="within", tolerance=parameters[key], relative=key == "relative", **fields)
-            case "exact_match" | "token_f1":
-                what: Any = "texts" if self.kind.name == "exact_match" else "tokens"
-                return Counting(what=what, normalize=self.choices["normalize"], **fields)
+            case "exact_match" | "token_f1" | "rouge_l":
+                return Counting(what=_TEXTS[self.kind.name], normalize=self.choices["normalize"], **fields)
+            case _ if self.kind.positive_case:
+                return Counting(what="ranks", positive=self.positive, **fields)
         return Counting(what="classes", **fields)
 
     def figures(self, counts: Counts, parameters: Parameters) -> MetricValue:
@@ -123,15 +132,23 @@ def build(
     prediction: FieldInfo,
     truth: FieldInfo | None = None,
     *,
-    choices: Mapping[str, str | bool] | None = None,
+    event: FieldInfo | None = None,
+    choices: Mapping[str, str | bool | int] | None = None,
     numbers: tuple[str, ...] = (),
 ) -> Metric:
     """Return a metric. `truth` is the field of the truth that it reads: with `positive = {field, is}` that one.
 
-    `choices` are the parameters that are not numbers: `positive` is a class, for `{field, is}` the value of `is`.
+    `choices` are the parameters that are not numbers: `positive` is a class, for `{field, is}` the value of `is`; so is
+    `event`, a class of the field `event`.
     Nothing is checked: `medcontract.challenges` does that, where a mistake has a place in the file.
     """
     found, field = KINDS[kind], truth or prediction
-    defaults = {each.name: each.default for each in found.parameters if each.default is not None}
-    given = {key: field.names[value] if key == "positive" else str(value) for key, value in (choices or {}).items()}
-    return Metric(name=name, kind=found, prediction=prediction, truth=field, choices=defaults | given, numbers=numbers)
+    defaults = {each.name: each.default for each in found.parameters if each.choices and each.default is not None}
+    classes = {"positive": field, "event": event}
+    given = {
+        key: of.name_of(value) if (of := classes.get(key)) else str(value) for key, value in (choices or {}).items()
+    }
+    return Metric(
+        name=name, kind=found, prediction=prediction, truth=field, event=event, choices=defaults | given,
+        numbers=numbers,
+    )  # fmt: skip

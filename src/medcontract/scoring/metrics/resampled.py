@@ -6,18 +6,23 @@ Each array has a row for the full data and for each replicate; those of classes 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from medcontract.problems import plain_name
+from medcontract.scoring.metrics.classes import weights_of
 from medcontract.scoring.metrics.counting import Column, OverlapCounts
 from medcontract.scoring.metrics.kinds import FieldInfo
 from medcontract.scoring.metrics.metric import Metric, Parameters
+from medcontract.scoring.rational import TooLarge, rounded
 from medcontract.uncertainty.figures import Array, Resampled, combined, kept, mean, quotient
 from medcontract.uncertainty.sample import Sample
 
 _BOTH_SIGNS = (-1.0, 1.0)
+_MEANS = ("cost", "net_benefit", "log_loss")
+"""The kinds that are a mean over cases of what each costs or gains."""
 
 
 class Found(NamedTuple):
@@ -39,7 +44,7 @@ class Cases:
     def resampled(self, metric: Metric, parameters: Parameters) -> Found:
         """Compute a metric in every replicate."""
         counting = metric.counting(parameters)
-        truths, predictions = self._truths[metric.truth.name], self._predictions[metric.prediction.name]
+        truths, predictions = counting.column(self._truths), self._predictions[metric.prediction.name]
         there = np.array([value is not None for value in truths], bool)
         if counting.what == "classes":
             key = metric.truth.name, metric.prediction.name
@@ -47,18 +52,23 @@ class Cases:
                 self._tables[key] = tables = ClassTables(metric.truth, self.sample, truths, predictions, there)
                 listed = zip(metric.truth.classes, tables.actual[0], strict=False)  # no integers
                 self.classes |= {_class_name(metric, name): int(count) for name, count in listed}
-            return _OF_CLASSES[metric.kind.name](metric, parameters, self._tables[key])
+            if metric.kind.name in _OF_CLASSES:
+                return _OF_CLASSES[metric.kind.name](metric, parameters, self._tables[key])
         if counting.what == "ranks":
             ranks = _Ranks.of(truths, predictions, counting.positive)
             positives, name = sum(y == counting.positive for y in truths), metric.choices["positive"]
             self.classes[_class_name(metric, name)] = positives
             self.classes[_class_name(metric, name, "other than ")] = int(there.sum()) - positives
-            values = (_auroc if metric.kind.name == "auroc" else _average_precision)(self.sample, ranks)
-            return Found(Resampled(values=values, cases=there))
+            if metric.kind.name in _OF_RANKS:
+                return Found(Resampled(values=_OF_RANKS[metric.kind.name](self.sample, ranks), cases=there))
+        if metric.kind.name in _MEANS:
+            return Found(self._mean(metric, parameters, truths, predictions, there))
+        if counting.what in ("classes", "numbers", "ranks", "survival"):
+            return Found(self._drawn(metric, parameters, truths, predictions, there))
         if counting.what == "errors":
             return Found(self._errors(metric, parameters, truths, predictions, there))
         counts: list[Any] = [counting.count((y,), (p,)) for y, p in zip(truths, predictions, strict=True)]
-        if counting.what in ("sets", "tokens"):
+        if counting.what in ("sets", "tokens", "sequences"):
             return Found(self._overlaps(metric, counts, there))
         matches = np.array([each.matches for each in counts], np.int8)
         (table,) = self.sample.count((np.where(there, matches, -1), 2))
@@ -81,6 +91,35 @@ class Cases:
         values = quotient(sums, cases[:, 0])
         scale = (0.0, 1.0) if is_share else None
         return Resampled(values=np.sqrt(values) if metric.kind.name == "rmse" else values, cases=there, scale=scale)
+
+    def _mean(
+        self, metric: Metric, parameters: Parameters, truths: Column, predictions: Column, there: Array
+    ) -> Resampled:
+        """A mean over the cases of the metric of each of them."""
+        counting, known = metric.counting(parameters), dict.fromkeys(zip(truths, predictions, strict=True), 0.0)
+        for y, p in known:
+            known[y, p] = float(metric.figures(counting.count((y,), (p,)), parameters).value or 0)
+        terms = np.array([known[pair] for pair in zip(truths, predictions, strict=True)], float)
+        (cases,) = self.sample.count((np.where(there, 0, -1), 1))
+        largest = float(np.abs(terms).max(initial=0.0))
+        sums = self.sample.total(terms, largest) if largest else np.zeros(len(cases))
+        return Resampled(values=quotient(sums, cases[:, 0]), cases=there, scale=None)
+
+    def _drawn(
+        self, metric: Metric, parameters: Parameters, truths: Column, predictions: Column, there: Array
+    ) -> Resampled:
+        """The metric of the cases that are drawn, replicate by replicate: for formulas that are not sums."""
+        counting, values = metric.counting(parameters), np.full(self.sample.resamples + 1, np.nan)
+        for row in range(len(values)):
+            drawn = np.repeat(np.arange(len(truths)), self.sample.weights_by_case(row)).tolist()
+            counts = counting.count([truths[at] for at in drawn], [predictions[at] for at in drawn])
+            value = metric.figures(counts, parameters).value
+            if value is not None:
+                with suppress(TooLarge):
+                    values[row] = rounded(value)
+        low, high = metric.kind.low, metric.kind.high
+        scale = None if low is None or high is None else (float(low), float(high))
+        return Resampled(values=values, cases=there, scale=scale)
 
     def _overlaps(self, metric: Metric, counts: Sequence[Any], there: Array) -> Resampled:
         parts = np.array([_overlap(metric, each) for each in counts], float).reshape(len(counts), 3)
@@ -157,7 +196,7 @@ def _accuracy(metric: Metric, parameters: Parameters, tables: ClassTables) -> Fo
 
 def _by_class(metric: Metric, tables: ClassTables, numerators: Array, denominators: Array) -> dict[str, Resampled]:
     values = kept(quotient(numerators, denominators, empty=0.0), tables.actual)
-    is_share = metric.kind.name != "f1"
+    is_share = metric.kind.name not in ("f1", "fbeta")
     return {
         name: Resampled(
             values=values[:, code], cases=tables.of(code), counted=int(denominators[0, code]) if is_share else None
@@ -175,13 +214,16 @@ def _balanced_accuracy(metric: Metric, parameters: Parameters, tables: ClassTabl
 
 
 def _averaged(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
-    """Precision, recall and F1."""
+    """Precision, recall, F1 and Fβ."""
     numerators, denominators = tables.hits, tables.actual
     if metric.kind.name == "precision":
         lost = tables.lost.sum(axis=1, keepdims=True) if "positive" in metric.choices else tables.lost
         denominators = tables.predicted + lost
     elif metric.kind.name == "f1":
         numerators, denominators = 2 * numerators, tables.predicted + tables.actual
+    elif metric.kind.name == "fbeta":
+        square = float(parameters["beta"] ** 2)
+        numerators, denominators = (1 + square) * numerators, tables.predicted + square * tables.actual
     by_class = _by_class(metric, tables, numerators, denominators)
     average = metric.choices.get("average")
     if "positive" in metric.choices:
@@ -190,7 +232,7 @@ def _averaged(metric: Metric, parameters: Parameters, tables: ClassTables) -> Fo
         if average == "micro" or metric.kind.name == "recall":
             below = denominators.sum(axis=1)
             values = quotient(numerators.sum(axis=1), below, empty=0.0)
-            counted = None if metric.kind.name == "f1" else int(below[0])
+            counted = None if metric.kind.name in ("f1", "fbeta") else int(below[0])
         else:
             weighted = (each.values * times for each, times in zip(by_class.values(), tables.actual.T, strict=True))
             values, counted = quotient(sum(weighted), tables.cases), None
@@ -198,7 +240,7 @@ def _averaged(metric: Metric, parameters: Parameters, tables: ClassTables) -> Fo
         return Found(Resampled(values=values, cases=tables.there, counted=counted), by_class)
     if average == "macro":
         return Found(mean(by_class.values()), by_class)
-    weights = {key.removeprefix("weights."): float(parameters[key]) for key in metric.numbers}
+    weights = {name: float(weight) for name, weight in weights_of(metric, parameters).items()}
     parts = [(weight, by_class[name]) for name, weight in weights.items() if weight]
     return Found(combined(parts, divisor=sum(weights.values())), by_class)
 
@@ -259,6 +301,7 @@ _OF_CLASSES: dict[str, Callable[[Metric, Parameters, ClassTables], Found]] = {
     "precision": _averaged,
     "recall": _averaged,
     "f1": _averaged,
+    "fbeta": _averaged,
     "specificity": _specificity,
     "mcc": _mcc,
     "kappa": _kappa,
@@ -321,3 +364,6 @@ def _average_precision(sample: Sample, ranks: _Ranks) -> Array:
         total = (positives[:, -1] if len(ends) else 0) + lost
         found[rows] = quotient(sums, total)
     return found
+
+
+_OF_RANKS: dict[str, Callable[[Sample, _Ranks], Array]] = {"auroc": _auroc, "average_precision": _average_precision}

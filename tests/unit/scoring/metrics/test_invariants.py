@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from fuzz.growth import METRICS
-from tests.metric_cases import VARIANTS, Column, Variant, perfect, random_columns, values, variant
+from tests.metric_cases import MAY_RISE, VARIANTS, Column, Variant, perfect, random_columns, values, variant
 from tests.support import sample
 
-from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, columns, count_all, formulas
+from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, columns, count_all
 from medcontract.scoring.metrics.formulas import FORMULAS
 from medcontract.scoring.rational import TooLarge, rounded, rounded_root
 from medcontract.scoring.sums import added
@@ -80,7 +80,8 @@ def test_range(each: Variant) -> None:
             if value is not None:
                 assert kind.low is None or value >= kind.low
                 assert kind.high is None or value <= kind.high
-                rounded(value)
+                if kind.name != "r2":  # far below 0 if the truths are almost equal
+                    rounded(value)
 
 
 @every_metric
@@ -90,10 +91,10 @@ def test_perfect(each: Variant) -> None:
     for truths, predictions, _ in trials(each):
         truths = [*values(metric.truth), *truths]
         predictions = [*(perfect(metric, y) for y in values(metric.truth)), *predictions]
-        found = each.value(truths, [perfect(metric, y) for y in truths])
-        assert found.value == metric.kind.perfect
-        best = Fraction(metric.kind.perfect or 0)
-        assert goodness(each, truths, predictions) <= (best if metric.kind.higher_is_better else -best)
+        right = [perfect(metric, y) for y in truths]
+        if metric.kind.perfect is not None:
+            assert each.value(truths, right).value == metric.kind.perfect
+        assert goodness(each, truths, predictions) <= goodness(each, truths, right)
 
 
 @every_metric
@@ -125,9 +126,9 @@ def test_what_is_left_out_does_not_count(each: Variant) -> None:
             assert (found.value, found.by_class) == (other.value, other.by_class)
 
 
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "mcc label"])
+@pytest.mark.parametrize("name", [name for name in VARIANTS if not name.startswith(MAY_RISE)])
 def test_leaving_out_a_right_record_never_helps(name: str) -> None:
-    """For all kinds but mcc, and for mcc of two classes."""
+    """For all kinds but those that the specification excepts, and for mcc of two classes."""
     each = VARIANTS[name]
     for truths, predictions, random in trials(each):
         at = random.randrange(len(truths))
@@ -158,7 +159,11 @@ def test_mcc_of_three_classes_may_rise() -> None:
     mcc = variant("mcc", LABEL)
     assert mcc.value(truths, ["a", *"aaaaaa", "b", "c"]).value == Fraction(0.4)
     assert mcc.value(truths, ["a", *"aaaaaa", None, "c"]).value == Fraction(0.4107919181288746)
-    assert [kind.name for kind in KINDS.values() if kind.leaving_out is None] == ["mcc"]
+    assert [kind.name for kind in KINDS.values() if kind.leaving_out is None] == [
+        "mcc",
+        "calibration_error",
+        "spearman",
+    ]
 
 
 def test_metrics_of_the_same_fields_share_their_counts() -> None:
@@ -192,9 +197,9 @@ def test_long_average_precision(monkeypatch: pytest.MonkeyPatch) -> None:
         random = Random(seed)
         flags = [True, *(random.random() < 0.5 for _ in range(400))]
         scores = [random.choice((random.random(), 0.5, None)) for _ in flags]
-        monkeypatch.setattr(formulas, "MOST_EXACT", 1000)
+        monkeypatch.setattr("medcontract.scoring.metrics.scores.MOST_EXACT", 1000)
         exact = each.value(flags, scores).value
-        monkeypatch.setattr(formulas, "MOST_EXACT", 0)
+        monkeypatch.setattr("medcontract.scoring.metrics.scores.MOST_EXACT", 0)
         found = each.value(flags, scores).value
         assert exact is not None
         assert found is not None

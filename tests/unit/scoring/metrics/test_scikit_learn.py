@@ -1,20 +1,23 @@
-"""Where scikit-learn defines the same metric, the numbers are the same if nothing is unprocessed."""
+"""Where scikit-learn or SciPy define the same metric, the numbers are the same if nothing is unprocessed."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
-from tests.metric_cases import ANSWER, DOSE, FINDINGS, FLAG, LABEL, PROBABILITY, STAGE, Variant, variant
+from tests.metric_cases import ANSWER, DOSE, FINDINGS, FLAG, LABEL, PROBABILITY, STAGE, Variant, survival, variant
 from tests.support import TEST_ALL
 
 from medcontract.scoring.metrics import KINDS
 
 skl = pytest.importorskip("sklearn.metrics")
+isotonic = pytest.importorskip("sklearn.isotonic")
+stats = pytest.importorskip("scipy.stats")
 
 TOLERANCE = 1e-12
 CASES = 300 if os.environ.get(TEST_ALL) else 80
@@ -55,6 +58,45 @@ def _positive(function: Callable[..., float]) -> Compare:
     return lambda y, p: function([value == "b" for value in y], p)
 
 
+def _cost(y: list[Any], p: list[Any]) -> float:
+    """Of a confusion matrix, with 2.5 for an a that is called b, and 1 for a b that is called a."""
+    matrix = skl.confusion_matrix(y, p, labels=LABEL.classes)
+    return float((matrix * [[0, 2.5, 0], [1, 0, 0], [0, 0, 0]]).sum()) / len(y)
+
+
+def _at_specificity(y: list[Any], p: list[Any]) -> float:
+    false, true, _ = skl.roc_curve(y, p, drop_intermediate=False)
+    return float(max(t for t, f in zip(true, false, strict=True) if 1 - f >= 0.75))
+
+
+def _at_sensitivity(y: list[Any], p: list[Any]) -> float:
+    false, true, _ = skl.roc_curve(y, p, drop_intermediate=False)
+    return float(max(1 - f for t, f in zip(true, false, strict=True) if t >= 0.5))
+
+
+def _net_benefit(y: list[Any], p: list[Any]) -> float:
+    (_, false), (_, true) = skl.confusion_matrix(y, [score >= 0.3 for score in p], labels=[False, True])
+    return float(true - false * 0.3 / 0.7) / len(y)
+
+
+def _log_loss(y: list[Any], p: list[Any]) -> float:
+    return float(skl.log_loss(y, [min(max(score, 0.01), 0.99) for score in p], labels=[False, True]))
+
+
+def _calibration_error(y: list[Any], p: list[Any]) -> float:
+    fitted = isotonic.IsotonicRegression().fit(p, y).predict(p)
+    return float(sum(abs(score - value) for score, value in zip(p, fitted, strict=True))) / len(y)
+
+
+def _concordance(y: list[Any], p: list[Any]) -> float:
+    """If every case has an event, it is a linear function of Somers' D of the risk given the time."""
+    return float(1 - stats.somersd([time for time, _ in y], p).statistic) / 2
+
+
+def _spearman(y: list[Any], p: list[Any]) -> float:
+    return float(stats.spearmanr(y, p).statistic) if len(set(p)) > 1 else 0.0
+
+
 def _pairs() -> Iterator[tuple[Variant, Compare]]:
     yield variant("accuracy", LABEL), skl.accuracy_score
     yield variant("accuracy", STAGE), skl.accuracy_score
@@ -84,6 +126,27 @@ def _pairs() -> Iterator[tuple[Variant, Compare]]:
         yield variant("mae", field, numbers={"unprocessed": 8}), skl.mean_absolute_error
         yield variant("mse", field, numbers={"unprocessed": 8}), skl.mean_squared_error
         yield variant("rmse", field, numbers={"unprocessed": 8}), skl.root_mean_squared_error
+        yield variant("median_absolute_error", field, numbers={"unprocessed": 8}), skl.median_absolute_error
+        yield variant("r2", field), skl.r2_score
+        yield variant("spearman", field), _spearman
+    for ours, more in (("macro", "macro"), ("micro", "micro"), ("support", "weighted")):
+        compare = partial(skl.fbeta_score, beta=2, labels=LABEL.classes, zero_division=0, average=more)
+        yield variant("fbeta", LABEL, numbers={"beta": 2}, average=ours), compare
+    compare = partial(skl.fbeta_score, beta=0.5, labels=["b"], zero_division=0, average="macro")
+    yield variant("fbeta", LABEL, numbers={"beta": "0.5"}, positive="b"), compare
+    yield variant("cost", LABEL, numbers={"costs.a.b": "2.5", "costs.b.a": 1}), _cost
+    yield (
+        variant("sensitivity_at_specificity", PROBABILITY, LABEL, {"at": "0.75"}, positive="b"),
+        _positive(_at_specificity),
+    )
+    yield (
+        variant("specificity_at_sensitivity", PROBABILITY, LABEL, {"at": "0.5"}, positive="b"),
+        _positive(_at_sensitivity),
+    )
+    yield variant("net_benefit", PROBABILITY, LABEL, {"threshold": "0.3"}, positive="b"), _positive(_net_benefit)
+    yield variant("log_loss", PROBABILITY, LABEL, {"clip": "0.01"}, positive="b"), _positive(_log_loss)
+    yield variant("calibration_error", PROBABILITY, LABEL, positive="b"), _positive(_calibration_error)
+    yield survival(), _concordance
     yield variant("exact_match", ANSWER), skl.accuracy_score
 
 
@@ -92,7 +155,9 @@ PAIRS = {each.metric.name: (each, compare) for each, compare in _pairs()}
 
 def _column(name: str, random: Random, length: int) -> list[Any]:
     """Values with ties, often skewed, and often without some of the classes."""
-    if name in ("dose", "probability"):
+    if name == "months":
+        return [(random.randint(1, 9), True) for _ in range(length)]
+    if name in ("dose", "probability", "risk"):
         high = 8 if name == "dose" else 1
         digits = random.choice((1, 2, 17))
         return [round(random.uniform(0, high), digits) for _ in range(length)]
@@ -125,6 +190,19 @@ def largest_difference(name: str, cases: int) -> tuple[float, int]:
     return largest, compared
 
 
+def test_rouge_l_is_that_of_rouge_score() -> None:
+    """For texts that are not empty, with tokens between blanks."""
+    rouge = pytest.importorskip("rouge_score.rouge_scorer")
+    tokens = type("Tokens", (), {"tokenize": lambda self, text: text.split()})()
+    scorer = rouge.RougeScorer(["rougeL"], tokenizer=tokens)
+    for seed in range(CASES):
+        random = Random(seed)
+        y, p = (" ".join(random.choices("abcde", k=random.randint(1, 20))) for _ in range(2))
+        found = variant("rouge_l", ANSWER).value([y], [p]).value
+        assert found is not None
+        assert abs(float(found) - scorer.score(y, p)["rougeL"].fmeasure) <= TOLERANCE
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_same_as_scikit_learn(name: str) -> None:
     largest, compared = largest_difference(name, CASES)
@@ -133,5 +211,5 @@ def test_same_as_scikit_learn(name: str) -> None:
 
 
 def test_all_kinds_are_compared() -> None:
-    """Except those that scikit-learn does not have."""
-    assert set(KINDS) - {each.metric.kind.name for each, _ in PAIRS.values()} == {"within", "token_f1"}
+    """Except those that neither has."""
+    assert set(KINDS) - {each.metric.kind.name for each, _ in PAIRS.values()} == {"within", "token_f1", "rouge_l"}

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.metric_cases import ANSWER, DOSE, FINDINGS, FLAG, LABEL, PROBABILITY, STAGE, variant
+from tests.metric_cases import ANSWER, DOSE, FINDINGS, FLAG, LABEL, PROBABILITY, STAGE, survival, variant
 
 from medcontract.errors import CallError
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, build, confusion_matrix
@@ -26,8 +26,8 @@ TRUE = ["a", "a", "a", "b", "b", "c"]
 PREDICTED = ["a", "b", None, "b", "a", None]
 
 
-def value(kind: str, field: FieldInfo, truths: Any, predictions: Any, **more: Any) -> MetricValue:
-    return variant(kind, field, **more).value(truths, predictions)
+def value(kind: str, field: FieldInfo, truths: Any, predictions: Any, *more: Any, **named: Any) -> MetricValue:
+    return variant(kind, field, *more, **named).value(truths, predictions)
 
 
 def labels(kind: str, **more: Any) -> Fraction | None:
@@ -248,6 +248,27 @@ def test_large_confusion_matrix(classes: int, has: bool) -> None:
     assert (confusion_matrix(FieldInfo("f", "one_of", names), ClassCounts(Counter())) is not None) == has
 
 
+@pytest.mark.parametrize(("more", "expected"), [
+    # β = 2: 5TP / (4·true + predicted): a 5/(12+2), b 5/(8+2), c 0/(4+0)
+    ({"average": "macro", "numbers": {"beta": 2}}, F(2, 7)),
+    ({"average": "micro", "numbers": {"beta": 2}}, F(5, 14)),  # 5·2 / (4·6 + 4)
+    ({"average": "support", "numbers": {"beta": 2}}, F(29, 84)),  # (3·5/14 + 2·1/2 + 1·0) / 6
+    ({"positive": "a", "numbers": {"beta": "0.5"}}, F(5, 11)),  # 1.25 / (0.25·3 + 2)
+    ({"numbers": {"beta": 2, "weights.a": 1, "weights.b": 3}}, F(13, 28)),  # (5/14 + 3·1/2) / 4
+])  # fmt: skip
+def test_fbeta(more: Any, expected: Fraction) -> None:
+    assert labels("fbeta", **more) == expected
+
+
+def test_cost() -> None:
+    """a as b costs 3, b as a 0.5, c as a 4 and as b 2: the unprocessed a costs 3, the unprocessed c 4."""
+    costs = {"costs.a.b": 3, "costs.b.a": "0.5", "costs.c.a": 4, "costs.c.b": 2}
+    assert labels("cost", numbers=costs) == F(21, 12)  # (3 + 3 + 0.5 + 4) / 6
+    assert labels("cost", numbers={"costs.c.b": 1}) == F(1, 6)  # what is not listed costs nothing
+    found = value("cost", FLAG, [True, False, None], [False, None, True], numbers={"costs.true.false": 5})
+    assert found == MetricValue(value=F(5, 2), left_out=1)
+
+
 # --- sets -------------------------------------------------------------------------------------------------------------
 
 SETS = [("edema", "shift"), ("edema",), (), (), ("midline",), None]
@@ -306,13 +327,119 @@ def test_brier() -> None:
     assert found == MetricValue(value=F(7, 16), left_out=1)
 
 
+@pytest.mark.parametrize(("kind", "at", "expected"), [
+    # Thresholds 0.9, 0.5, 0.1: 1, 2, 2 of 3 positives; with the unprocessed negative, 1, 2, 3 of 3 negatives
+    ("sensitivity_at_specificity", "0.6", F(1, 3)),  # 2/3 of the negatives at 0.9
+    ("sensitivity_at_specificity", "0.3", F(2, 3)),  # 1/3 at 0.5
+    ("sensitivity_at_specificity", "0.7", 0),  # nowhere: one negative is always found
+    ("specificity_at_sensitivity", "0.3", F(2, 3)),
+    ("specificity_at_sensitivity", "0.6", F(1, 3)),
+    ("specificity_at_sensitivity", "0.7", 0),  # nowhere: one positive is never found
+])  # fmt: skip
+def test_operating_points(kind: str, at: str, expected: Fraction) -> None:
+    assert value(kind, PROBABILITY, POSITIVE, SCORES, truth=FLAG, numbers={"at": at}, positive=True).value == expected
+
+
+def test_operating_points_reach_their_bound() -> None:
+    """9 of 10 are at least 0.9, although the double 0.9 is above it."""
+    flags, scores = [True, *[False] * 10], [0.5, 0.6, *[0.1] * 9]
+    for kind, expected in (("sensitivity_at_specificity", 1), ("specificity_at_sensitivity", F(9, 10))):
+        assert (
+            value(kind, PROBABILITY, flags, scores, truth=FLAG, numbers={"at": "0.9"}, positive=True).value == expected
+        )
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [
+    ("0.5", F(0)),  # TP 2, FP 0.5 and the unprocessed one: (2 − 2·1) / 6
+    ("0.75", F(-1, 3)),  # TP 1, FP the unprocessed one: (1 − 1·3) / 6
+    ("0.2", F(1, 4)),  # (2 − 2·1/4) / 6
+])  # fmt: skip
+def test_net_benefit(threshold: str, expected: Fraction) -> None:
+    numbers = {"threshold": threshold}
+    found = value("net_benefit", PROBABILITY, POSITIVE, SCORES, truth=FLAG, numbers=numbers, positive=True)
+    assert found == MetricValue(value=expected, left_out=1)
+
+
+def test_a_threshold_is_compared_as_a_double() -> None:
+    """The double 0.3 is below the decimal 0.3, but who writes 0.3 reaches 0.3."""
+    for score, expected in ((0.3, 1), (0.29999999999999993, 0)):
+        found = value(
+            "net_benefit", PROBABILITY, ["b"], [score], truth=LABEL, numbers={"threshold": "0.3"}, positive="b"
+        )
+        assert found.value == expected
+
+
+def test_log_loss() -> None:
+    """(ln 2 + ln 4 + ln 100 + ln 100) / 4 = (7 ln 2 + 4 ln 5) / 4: 1/2, 1 − 3/4, clipped, unprocessed."""
+    found = value(
+        "log_loss", PROBABILITY, ["b", "a", "b", "c", None], [0.5, 0.75, 0, None, 1], truth=LABEL,
+        numbers={"clip": "0.01"}, positive="b",
+    )  # fmt: skip
+    assert found.value is not None
+    assert abs(found.value - F("2.822445478414004666080915545778")) < F(1, 10**30)
+    assert found.left_out == 1
+
+
+@pytest.mark.parametrize(("score", "expected"), [
+    (1, F("0.28768207245178092743921900599383")),  # ln 4 − ln 3: 1 becomes 1 − clip
+    (0, F("1.38629436111989061883446424291635")),  # ln 4: 0 becomes clip
+])  # fmt: skip
+def test_log_loss_is_clipped_on_both_sides(score: float, expected: Fraction) -> None:
+    found = value("log_loss", PROBABILITY, ["b"] * 9, [score] * 9, LABEL, {"clip": "0.25"}, positive="b").value
+    assert found is not None
+    assert abs(found - expected) < F(1, 10**30)
+
+
+def test_calibration_error() -> None:
+    """0.2 (negative), 0.4 (positive) and 0.6 (negative) become 0, 1/2 and 1/2; the two at 0.8 are 1/2 as well.
+
+    With doubles that are fractions: 1/4, 3/8, 5/8, 7/8: |1/4 − 0|, |3/8 − 1/2|, |5/8 − 1/2|, 2·|7/8 − 1/2|, and 1 for
+    the unprocessed one, of 6: (2 + 1 + 1 + 6 + 8)/8/6.
+    """
+    flags = [False, True, False, True, False, True, None]
+    scores = [0.25, 0.375, 0.625, 0.875, 0.875, None, 0.5]
+    found = value("calibration_error", PROBABILITY, flags, scores, truth=FLAG, positive=True)
+    assert found == MetricValue(value=F(18, 48), left_out=1)
+
+
+def test_calibration_error_of_unprocessed_cases() -> None:
+    assert value("calibration_error", PROBABILITY, [True, False], [None, None], truth=FLAG, positive=True).value == 1
+
+
+SURVIVAL = [(2, True), (3, False), (3, True), (5, True), (7, False), (None, True), (1, None)]
+
+
+@pytest.mark.parametrize(("risks", "expected"), [
+    # Pairs: 2 with 3, 3', 5, 7; 3' with 3, 5, 7; 5 with 7: 8
+    ([9, 4, 5, 3, 1, 0, 0], F(1)),
+    ([1, 2, 3, 4, 5, 0, 0], F(1, 8)),  # only 3' before 3
+    ([4, 4, 4, 4, 4, 0, 0], F(1, 2)),
+    ([9, 5, 5, 3, 1, 0, 0], F(15, 16)),  # a tie
+    ([None, 4, 5, 3, 1, 0, 0], F(4, 8)),  # it loses its four pairs
+    ([9, 4, 5, 3, None, 0, 0], F(5, 8)),  # three
+    ([None, None, None, None, None, 0, 0], F(0)),
+])  # fmt: skip
+def test_concordance(risks: list[float | None], expected: Fraction) -> None:
+    """Of equal times, only the event is compared with the case without one."""
+    assert survival().value(SURVIVAL, risks) == MetricValue(value=expected, left_out=2)
+
+
+def test_concordance_without_pairs() -> None:
+    reason = "no case of the truth has an event while another one is still without"
+    for truths in ([(2, True), (2, True)], [(1, False), (2, True)], [(1, False), (2, False)]):
+        assert survival().value(truths, [2, 1]) == MetricValue(value=None, reason=reason)
+
+
 @pytest.mark.parametrize(("kind", "flags", "reason"), [
+    ("sensitivity_at_specificity", [True, True], "the truth has no negative case"),
+    ("specificity_at_sensitivity", [False, False], "the truth has no positive case"),
     ("auroc", [True, True], "the truth has no negative case"),
     ("auroc", [False, False], "the truth has no positive case"),
     ("average_precision", [False, False], "the truth has no positive case"),
 ])  # fmt: skip
 def test_undefined_ranks(kind: str, flags: list[bool], reason: str) -> None:
-    found = value(kind, PROBABILITY, flags, [0.5, None], truth=FLAG, positive=True)
+    numbers = {"at": "0.5"} if "_at_" in kind else {}
+    found = value(kind, PROBABILITY, flags, [0.5, None], truth=FLAG, numbers=numbers, positive=True)
     assert found == MetricValue(value=None, reason=reason)
 
 
@@ -338,6 +465,62 @@ PREDICTED_DOSES = [2, 2.25, None, 1]
 def test_errors(kind: str, penalty: str, expected: Fraction) -> None:
     found = value(kind, DOSE, DOSES, PREDICTED_DOSES, numbers={"unprocessed": penalty})
     assert found == MetricValue(value=expected, left_out=1)
+
+
+@pytest.mark.parametrize(("predictions", "penalty", "expected"), [
+    ([2, 2.25, None, 1], "2", F(3, 4)),  # 1/2, 3/4, 2
+    ([2, 2.25, None, 1], "0.6", F(3, 5)),  # 1/2, the decimal 0.6, 3/4
+    ([None, 2.25, 7, 1], "5", F(3, 4)),  # 0, 3/4, 5
+])  # fmt: skip
+def test_median_absolute_error(predictions: list[float | None], penalty: str, expected: Fraction) -> None:
+    found = value("median_absolute_error", DOSE, DOSES, predictions, numbers={"unprocessed": penalty})
+    assert found == MetricValue(value=expected, left_out=1)
+
+
+def test_the_median_of_an_even_count_is_exact() -> None:
+    """The middle two are 0.2 − 0.1 and 0.3 − 0.2, which differ although both are about 0.1."""
+    found = value("median_absolute_error", DOSE, [0.1, 0.2, 0, 0], [0.2, 0.3, 0, 8], numbers={"unprocessed": 1}).value
+    assert found == (F(0.2) - F(0.1) + F(0.3) - F(0.2)) / 2
+
+
+@pytest.mark.parametrize(("predictions", "expected"), [
+    ([1, 2, 6, 0], F(1)),
+    ([3, 3, 3, 0], F(0)),  # the mean
+    ([2, 2, 6, 0], F(13, 14)),  # 1 / (4 + 1 + 9)
+    ([1, 2, None, 0], F(-11, 7)),  # twice the largest distance, 6 − 3: 36 / 14
+    ([None, 2, 6, 0], F(-11, 7)),  # also where the own distance is smaller
+])  # fmt: skip
+def test_r2(predictions: list[float | None], expected: Fraction) -> None:
+    assert value("r2", DOSE, [1, 2, 6, None], predictions) == MetricValue(value=expected, left_out=1)
+
+
+@pytest.mark.parametrize(("predictions", "expected"), [
+    ([1, 10, 100, 1000, 0], F(1)),
+    ([4, 3, 2, 1, 0], F(-1)),
+    ([5, 5, 5, 5, 0], F(0)),
+    # Ranks 1.5, 1.5, 3, 4: (1.5·1 + 0.5·1 + 0.5·0.5 + 1.5·1.5) / √(5·4.5) = 4.5 / √22.5 = √0.9
+    ([1, 1, 2, 3, 0], F(0.9486832980505138)),
+    # 4 is above the median 2.5, so it is the lowest: ranks 2, 3, 4, 1: (1.5·0.5 − 0.5·0.5 + 0.5·1.5 − 1.5·1.5) / 5
+    ([1, 2, 3, None, 0], F(-1, 5)),
+    # 2 is not, so it is the highest: ranks 1, 4, 2, 3: (1.5·1.5 − 0.5·1.5 − 0.5·0.5 + 1.5·0.5) / 5
+    ([1, None, 3, 4, 0], F(2, 5)),
+])  # fmt: skip
+def test_spearman(predictions: list[float | None], expected: Fraction) -> None:
+    found = value("spearman", DOSE, [1, 2, 3, 4, None], predictions)
+    assert found.value is not None
+    assert rounded(found.value) == rounded(expected)
+    assert found.left_out == 1
+
+
+def test_an_unprocessed_case_at_the_median_is_ranked_highest() -> None:
+    """Of 1, 2, 3 the median is 2: its ranks 1, 3, 2 give (1·1 + 0·1 − 1·0) / 2."""
+    assert value("spearman", DOSE, [1, 2, 3], [1, None, 3]).value == F(1, 2)
+
+
+@pytest.mark.parametrize("kind", ["r2", "spearman"])
+def test_equal_truths(kind: str) -> None:
+    found = value(kind, DOSE, [2, 2.0, None], [1, None, 1])
+    assert found == MetricValue(value=None, reason="'dose' of the truth has the same value in every case", left_out=1)
 
 
 def test_errors_are_exact() -> None:
@@ -417,11 +600,26 @@ def test_token_f1(normalize: str, y: str, p: str, expected: Fraction) -> None:
     assert found == MetricValue(value=F(expected) / 2, left_out=1)
 
 
+@pytest.mark.parametrize(("normalize", "y", "p", "expected"), [
+    ("none", "a b c", "a c b", F(2, 3)),  # a b or a c: 2·2 / 6
+    ("none", "a b c d", "b d", F(2, 3)),  # 2·2 / 6
+    ("none", "c b a", "a b c", F(1, 3)),
+    ("none", " ", "", 1),
+    ("none", "a", "", 0),
+    ("none", "A b", "a b", F(1, 2)),
+    ("clinical", "Dolor, leve", "dolor leve", 1),
+    ("fold", "heart attack today", "today myocardial infarction", F(2, 3)),  # a term is two words
+])  # fmt: skip
+def test_rouge_l(normalize: str, y: str, p: str, expected: Fraction) -> None:
+    found = value("rouge_l", ANSWER, [y, y, None], [p, None, ""], normalize=normalize)
+    assert found == MetricValue(value=F(expected) / 2, left_out=1)
+
+
 # --- all kinds --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("penalty", ["5", "9.999"])
-@pytest.mark.parametrize("kind", ["mae", "mse", "rmse"])
+@pytest.mark.parametrize("kind", ["mae", "mse", "rmse", "median_absolute_error"])
 def test_small_penalties_are_reported(kind: str, penalty: str) -> None:
     """It would pay to leave out a case with an error above the penalty."""
     metric, parameters = variant(kind, STAGE, numbers={"unprocessed": penalty})
@@ -461,4 +659,4 @@ def test_defaults() -> None:
     assert chosen == {"kappa": {"weights": "none"}, "jaccard": {"average": "cases"}}
     for kind in KINDS.values():
         for parameter in kind.parameters:
-            assert parameter.default is None or parameter.default == parameter.choices[0]
+            assert not parameter.choices or parameter.default in (None, parameter.choices[0])
