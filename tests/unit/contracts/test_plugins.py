@@ -599,8 +599,8 @@ def test_a_built_in_contract_is_preferred() -> None:
     assert medcontract.validate(b'{"image_id": "a", "label": "MEL"}', name="x.jsonl").contract == "lesions/truth"
 
 
-def test_the_page_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of the documentation, put into one file, are a plugin that works; its commands run as they stand."""
+def test_the_page_leads_there(tmp_path: Path) -> None:
+    """The blocks of the documentation, put into one file, are a plugin that works."""
     page = (ROOT / "docs" / "your-own-contract.md").read_text(encoding="utf-8")
     steps = re.split(r"^## ", page, flags=re.MULTILINE)
     blocks = [block for step in steps[1:4] for block in re.findall(r"```python\n(.*?)```", step, re.DOTALL)]
@@ -610,10 +610,6 @@ def test_the_page_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert medcontract.validate(str(SEPSIS / "sepsis_data" / "alarms.csv")).contract == "sepsis/alarms"
     del sys.modules["medcontract_plugin_from_the_page"], sys.modules["from_the_page"]
     registry.registered().pop("sepsis/alarms")
-    shutil.copytree(SEPSIS, tmp_path / "sepsis")
-    monkeypatch.chdir(tmp_path / "sepsis")
-    commands = re.findall(r"^\$ medcontract (.*)$", page, re.MULTILINE)
-    assert [main(command.split()) for command in commands] == [1, 0, 0, 0]  # the first has the bad file
 
 
 def test_what_is_no_contract() -> None:
