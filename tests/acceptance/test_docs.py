@@ -68,6 +68,6 @@ def test_functions(page: Path) -> None:
 def test_something_is_found() -> None:
     """The patterns match what a page has."""
     page = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")
-    assert len(_LINK.findall(page)) > 10
+    assert len(_LINK.findall(page)) > 5
     assert len(_commands(ROOT / "docs" / "scoring.md")) > 5
     assert len(_FUNCTION.findall(page)) > 5
