@@ -28,10 +28,11 @@ _KEYS = {
     "truth": "the fields of the truth besides the key. Required",
     "rule": "what types cannot express; any number of them",
     "metric": "what is measured; at least one",
-    "score": "`headline`, the metric or sum that submissions are ranked by (required), and `sums`, weighted sums of "
-    "metrics by name: `total = { macro_f1 = 0.7, mae = -0.01 }`. A metric that is better when lower needs a negative "
-    "weight; weights need not add up to 1. `tie_breakers` lists figures that decide between equal headlines, each in "
-    "its own direction; what is still equal shares a rank",
+    "score": "`headline`, the metric, mean or sum that submissions are ranked by (required); `means` of metrics: "
+    '`overall = ["macro_f1", "auroc"]`; and `sums`, weighted sums of metrics and means by name: '
+    "`total = { macro_f1 = 0.7, mae = -0.01 }`. What is better when lower needs a negative weight; weights need not "
+    "add up to 1. `tie_breakers` lists figures that decide between equal headlines, each in its own direction; what is "
+    "still equal shares a rank",
     "gate": f"`min_processed`, the smallest share of processed cases. Default: {Gate().min_processed}",
     "uncertainty": "`intervals`: `true` gives every score intervals (see [uncertainty.md](uncertainty.md)); `cluster`: "
     "the field of the truth, such as the id of a patient, whose cases are not independent of each other",
@@ -54,7 +55,8 @@ _FIELD_KEYS = {
     "max": "the largest number",
     "min_length": "the smallest number of characters or items",
     "max_length": "the largest number of characters or items",
-    "pattern": "a regular expression for the complete string, without line breaks",
+    "pattern": "a regular expression for the complete string, without line breaks; a `^` at its start and a `$` at its "
+    "end mean nothing more",
     "optional": "`true`: may be null or absent. In the prediction, null counts as unprocessed for the metrics of the "
     "field; in the truth, the case is left out of them",
     "about": "the description in the schema",
@@ -75,8 +77,9 @@ _INTRODUCTION = """\
 Generated from the tables that `medcontract challenge check` uses. To get started, read
 [your-own-challenge.md](your-own-challenge.md); [which-metric.md](which-metric.md) helps to choose metrics.
 
-A challenge file is TOML. Names of fields, metrics and sums consist of lower-case letters, digits and `_`, and start
-with a letter. Unknown keys are errors.
+A challenge file is TOML. Names of fields consist of letters (of any script), digits and `_`, and start with a letter:
+take the columns of your tables as they are. Names of metrics, means and sums have lower-case letters only, and differ
+from each other. A number has at most 17 significant digits. Unknown keys are errors.
 """
 _ABOUT_FIELDS = """\
 ## Fields
@@ -96,6 +99,10 @@ _ABOUT_METRICS = """\
 
 A `[[metric]]` has a `name`, a `kind`, a `field` of the prediction, and the parameters of its kind; `about` describes
 it. The truth has a field with the same name and type, except for kinds with a positive case.
+
+With `for = ["edema", "effusion"]` a metric stands for one metric each: `{}` in `field`, and in the fields of
+`positive`, `event` and `time`, is replaced by each name. They are called `NAME_edema` and `NAME_effusion`, and `NAME`
+is their mean.
 
 y is the truth, p the prediction, over all expected cases. Results are exact, rounded once at the end, and do not depend
 on the order of records. An unprocessed case has no record, an invalid one, a failed one, or more than one.
@@ -121,7 +128,8 @@ another container.
 If the columns of the truth and of the predictions are the same, a file can be either: another file of the call decides,
 or you name it, as `ID/truth=truth.csv` or `ID/predictions=FOLDER`.
 
-The result has `metrics`, `sums` and `headline`; `undefined` has the reason for each null, `left_out` the number of
+The result has `metrics`, `means` (if there are any), `sums` and `headline`.
+`undefined` has the reason for each null, `left_out` the number of
 cases without a true value by metric. `by_class` and `confusion_matrix` (for at most {MOST_CLASSES} classes, none of
 them called `unprocessed`) are not shown to participants.
 

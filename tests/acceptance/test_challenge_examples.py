@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def figures(folder: Path, team: str) -> dict[str, float]:
 
 
 def test_examples_are_found() -> None:
-    assert [folder.name for folder in EXAMPLES] == ["chest", "stay", "stroke"]
+    assert [folder.name for folder in EXAMPLES] == ["chest", "findings", "stay", "stroke", "survival"]
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
@@ -91,6 +92,63 @@ def test_chest() -> None:
     found = figures(folder, "heron")
     assert found["findings_f1"] == float(f1 / len(pairs))
     assert found["findings_micro"] == both / either
+
+
+def test_findings() -> None:
+    """Multi-label with probabilities: for each label, over the images that the readers agreed on; and their means."""
+    folder = ROOT / "examples" / "findings"
+    pairs = by_case(folder, "heron", "ImageID")
+    found = figures(folder, "heron")
+    means = {"auroc": Fraction(0), "found": Fraction(0)}
+    for label in ("Edema", "Effusion", "Nodule"):
+        positive, negative = (
+            [float(sent[label]) if sent else None for true, sent in pairs if true[label] == value] for value in "10"
+        )
+        wins = [
+            Fraction(0) if p is None or n is None else Fraction((p > n) + (p >= n), 2)
+            for p in positive
+            for n in negative
+        ]
+        auroc = sum(wins, Fraction(0)) / len(wins)
+        thresholds = [
+            threshold
+            for threshold in (*(p for p in (*positive, *negative) if p is not None), 2.0)
+            if sum(n is not None and n < threshold for n in negative) * 5 >= 4 * len(negative)
+        ]
+        hits = max(sum(p is not None and p >= threshold for p in positive) for threshold in thresholds)
+        assert found[f"auroc_{label}"] == float(auroc)
+        assert found[f"found_{label}"] == hits / len(positive)
+        means["auroc"] += auroc / 3
+        means["found"] += Fraction(hits, len(positive)) / 3
+    challenge = Challenge.load(folder / "challenge.toml")
+    result = challenge.score(truth_of(folder), folder / "submissions" / "heron").result
+    assert result is not None
+    assert result["means"]["auroc"] == result["headline"]["value"] == float(means["auroc"])
+    assert result["means"]["found"] == float(means["found"])
+    assert result["means"]["acute"] == pytest.approx((found["auroc_Edema"] + found["auroc_Effusion"]) / 2, abs=1e-15)
+
+
+def test_survival() -> None:
+    """Survival times: each death and those who were observed for longer; who died in a year, where it is known."""
+    folder = ROOT / "examples" / "survival"
+    pairs = by_case(folder, "crane", "patient_id")
+    found = figures(folder, "crane")
+    wins = []
+    for true, sent in pairs:
+        for other, other_sent in pairs:
+            later = float(other["months"]) - float(true["months"])
+            if true["died"] == "1" and (later > 0 or (later == 0 and other["died"] == "0")):
+                both = bool(sent and other_sent)
+                one, two = (float(each["risk"]) if both else 0.0 for each in (sent, other_sent))
+                wins.append(Fraction((one > two) + (one >= two), 2) if both else Fraction(0))
+    assert found["concordance"] == float(sum(wins) / len(wins))
+    known = [(true["died_in_a_year"] == "1", sent.get("died_in_a_year")) for true, sent in pairs]
+    known = [pair for pair, (true, _) in zip(known, pairs, strict=True) if true["died_in_a_year"]]
+    probabilities = [max(float(p) if y else 1 - float(p), 0.01) if p else 0.01 for y, p in known]
+    loss = -sum(math.log(min(p, 0.99)) for p in probabilities) / len(known)
+    assert found["log_loss"] == pytest.approx(loss, rel=1e-12)
+    treated = [y for y, p in known if (float(p) >= 0.2 if p else not y)]
+    assert found["net_benefit"] == float(Fraction(4 * sum(treated) - treated.count(False), 4 * len(known)))
 
 
 def test_stay() -> None:

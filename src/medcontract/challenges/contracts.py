@@ -276,6 +276,7 @@ def _prediction(definition: Definition) -> Any:
 
 def _score(definition: Definition) -> type[Document]:
     metrics = _figures("Metrics", "The metrics by name; null if undefined.", [each.name for each in definition.metrics])
+    means = _figures("Means", "The means by name; null if undefined.", list(definition.means))
     sums = _figures("Sums", "The sums by name; null if undefined.", list(definition.score.sums))
     headline = _model(
         "Headline", StrictModel, "The figure that submissions are ranked by.",
@@ -288,6 +289,7 @@ def _score(definition: Definition) -> type[Document]:
     matrix = dict[str, dict[str, dict[str, Count]]]
     fields = {
         "metrics": (metrics, "The metrics by name."),
+        **({"means": (means, "The means of metrics by name.")} if definition.means else {}),
         "sums": (sums, "The weighted sums of metrics by name."),
         "headline": (headline, "The figure that submissions are ranked by."),
         "undefined": (dict[str, str], "Why each undefined metric or sum is undefined."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,8 @@ from medcontract.problems import Finding, Path, Severity, shorten
 
 _LONGEST_MESSAGE = 1000
 _MOST_LISTED = 20
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""A key that TOML allows without quotes."""
 MISSING = {
     "id": 'write id = "…", the name of the track',
     "key": 'write key = "…", the field that identifies a case',
@@ -22,6 +25,8 @@ MISSING = {
     "score": 'write [score] and headline = "…", the metric or the sum that submissions are ranked by',
     "headline": "name the metric or the sum that submissions are ranked by",
     "tie_breakers": "list the metrics or sums that decide between equal headlines",
+    "means": 'write [score.means] and NAME = ["METRIC", …]',
+    "for": 'write for = ["…", "…"]: the names that replace {}',
     "sums": "write [score.sums] and NAME = { METRIC = 1, … }",
     "field": "name a field",
     "of": 'write of = { type = "str" } or of = { one_of = […] }',
@@ -61,12 +66,14 @@ class Findings:
                 name = self._names.get(token) if path[:at] == ("metric",) else None
                 text += f".{name}" if name and path[at + 1 :] != ("name",) else f"[{token}]"
             else:
-                text += f".{token}" if is_name(token) else f'."{token[:LONGEST_NAME]}"'
+                text += f".{token}" if _BARE_KEY.fullmatch(token) else f'."{token[:LONGEST_NAME]}"'
         return text.removeprefix(".")
 
     def add(self, code: str, path: Path, message: str, hint: str | None = None, severity: Severity = "error") -> None:
         shown = shorten(f"{self.dotted(path)}: {message}", _LONGEST_MESSAGE)
-        self.found.append((path, Finding(code, shown, hint and shorten(hint, _LONGEST_MESSAGE), severity, path)))
+        finding = path, Finding(code, shown, hint and shorten(hint, _LONGEST_MESSAGE), severity, path)
+        if finding not in self.found:  # one mistake of several metrics that are written as one
+            self.found.append(finding)
         if severity == "error":
             self.broken.add(part_of(path))
 
@@ -119,7 +126,7 @@ def _hint(finding: Finding, path: Path, key: str) -> str | None:
 
 def part_of(path: Path) -> Path:
     """Return the path of the smallest part of a file that can be left out: a field, a metric, a rule, a sum, a key."""
-    if path[:2] == ("score", "sums"):
+    if path[:2] in (("score", "sums"), ("score", "means")):
         return path[:3]
     parts = ("prediction", "truth", "metric", "rule", "score", "gate", "uncertainty")
     return path[:2] if path[0] in parts else path[:1]

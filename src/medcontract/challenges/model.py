@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, GetCoreSchemaHandler, Strict, create_model
@@ -25,6 +26,7 @@ from medcontract.challenges.values import (
     Lines,
     Name,
     Number,
+    Pattern,
     RuleCode,
     Text,
 )
@@ -78,7 +80,7 @@ class Item(StrictModel):
     max: Bound | None = None
     min_length: Length | None = None
     max_length: Length | None = None
-    pattern: Line | None = None
+    pattern: Pattern | None = None
     about: Text | None = None
 
     @property
@@ -222,7 +224,21 @@ class Metric(StrictModel):
     name: Name
     kind: str
     field: Line
+    for_: Annotated[Lines | None, Info(alias="for")] = None
     about: Text | None = None
+
+    def expanded(self) -> tuple[Metric, ...]:
+        """Return the metrics that it stands for: with `for` one each, in whose names of fields `{}` is replaced."""
+        return (self,) if self.for_ is None else tuple(map(self._of, self.for_))
+
+    def _of(self, name: str) -> Metric:
+        found: dict[str, Any] = {"field": self.field.replace("{}", name)}
+        for key, value in self.parameters.items():
+            if isinstance(value, PositiveCase):
+                found[key] = value.model_copy(update={"field": value.field.replace("{}", name)})
+            elif key == "time":
+                found[key] = value.replace("{}", name)
+        return self.model_copy(update={**found, "name": f"{self.name}_{name}", "for_": None})
 
     @property
     def truth_field(self) -> str:
@@ -298,6 +314,9 @@ class Score(StrictModel):
     """The `[score]`."""
 
     headline: Line
+    means: Annotated[
+        dict[Name, Annotated[Lines, Info(min_length=1)]], Info(default_factory=dict, max_length=MOST_METRICS)
+    ]
     tie_breakers: Annotated[Lines, Info(max_length=MOST_METRICS)] = ()
     sums: Annotated[dict[Name, dict[str, Number]], Info(default_factory=dict, max_length=MOST_METRICS)]
 
@@ -333,7 +352,7 @@ class Definition(StrictModel):
     prediction: Fields
     truth: Fields
     rules: Annotated[_Rules, Info(alias="rule", min_length=1, max_length=MOST_RULES)] = ()
-    metrics: Annotated[_Metrics, Info(alias="metric", min_length=1, max_length=MOST_METRICS)]
+    entries: Annotated[_Metrics, Info(alias="metric", min_length=1, max_length=MOST_METRICS)]
     score: Score
     gate: Gate = Gate()
     uncertainty: Uncertainty = Uncertainty()
@@ -341,6 +360,29 @@ class Definition(StrictModel):
     @property
     def title(self) -> str:
         return self.given_title or self.id
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, each with a name and fields of its own."""
+        return tuple(metric for entry in self.entries for metric in entry.expanded())
+
+    @cached_property
+    def means(self) -> dict[str, tuple[str, ...]]:
+        """The metrics that each mean is about, by name; entries with `for` first, of which later ones may be means."""
+        of_entries = {
+            entry.name: tuple(metric.name for metric in entry.expanded()) for entry in self.entries if entry.for_
+        }
+        return of_entries | self.score.means
+
+    def kinds_of(self, name: str) -> set[MetricKind]:
+        """Return the kinds of metrics that a metric or mean consists of; none for a sum."""
+        parts = self.score.means.get(name, (name,))
+        names = {each for part in parts for each in self.means.get(part, (part,))}
+        return {KINDS[metric.kind] for metric in self.metrics if metric.name in names}
+
+    def lower_is_better(self, name: str) -> bool:
+        """Return whether a metric, mean or sum is better when lower."""
+        return any(not kind.higher_is_better for kind in self.kinds_of(name))
 
     def fields_of(self, records: str) -> dict[str, Field]:
         """Return all fields of the records in a list: `predictions` or `truth`."""
@@ -382,6 +424,7 @@ class Definition(StrictModel):
                 }
                 for metric in self.metrics
             },
+            **({"means": {name: list(names) for name, names in self.means.items()}} if self.means else {}),
             "sums": {name: sorted(weights) for name, weights in self.score.sums.items()},
             "headline": self.score.headline,
             **({"tie_breakers": list(self.score.tie_breakers)} if self.score.tie_breakers else {}),

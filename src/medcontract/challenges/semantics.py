@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from medcontract.challenges.findings import MISSING, Findings
 from medcontract.challenges.model import (
     BOUNDS,
+    MOST_METRICS,
     RULE_KINDS,
     TYPES,
     Definition,
@@ -69,11 +70,11 @@ def _without(values: dict[str, Any], broken: Collection[Path]) -> dict[str, Any]
     return {**{key: value for key, value in _STAND_INS.items() if (key,) in broken}, **found}
 
 
-def sign_problem(kind: str, weight: Decimal | Fraction) -> str | None:
-    """Return why a metric of this kind must not have this weight in a sum, or None if it may."""
-    if KINDS[kind].higher_is_better or weight < 0:
+def sign_problem(definition: Definition, name: str, weight: Decimal | Fraction) -> str | None:
+    """Return why a metric or mean must not have this weight in a sum, or None if it may."""
+    if weight < 0 or not definition.lower_is_better(name):
         return None
-    return f"'{kind}' is better when lower: it needs a negative weight in a sum"
+    return f"'{name}' is better when lower: it needs a negative weight in a sum"
 
 
 class _Semantics:
@@ -97,13 +98,20 @@ class _Semantics:
         for path, rule in self._kept("rule", definition.rules):
             self._check_rule(rule, path)
         seen: set[str] = set()
-        metrics = self._kept("metric", definition.metrics)
+        metrics = [
+            (path, each) for path, entry in self._kept("metric", definition.entries) for each in entry.expanded()
+        ]
+        for path, entry in self._kept("metric", definition.entries):
+            for name in dict.fromkeys((entry.name, *(metric.name for metric in entry.expanded()))):
+                if name in seen:
+                    self.add("MC225", (*path, "name"), f"another metric is named {name}", "choose another name")
+                seen.add(name)
+            self._check_template(entry, path)
         for path, metric in metrics:
-            if metric.name in seen:
-                self.add("MC225", (*path, "name"), f"another metric is named {metric.name}", "choose another name")
-            seen.add(metric.name)
             self._check_metric(metric, path)
-        self._check_score({metric.name: metric for _, metric in metrics})
+        if len(metrics) > MOST_METRICS:
+            self.add("MC108", ("metric",), f"these are {len(metrics)} metrics, at most {MOST_METRICS} are allowed")
+        self._check_score()
         self._check_cluster()
         if not self.findings.broken:
             self._warn(metrics)
@@ -200,6 +208,22 @@ class _Semantics:
 
     # Metrics.
 
+    def _check_template(self, entry: Metric, path: Path) -> None:
+        fields = [entry.field, entry.parameters.get("time", "")]
+        fields += [value.field for value in entry.parameters.values() if isinstance(value, PositiveCase)]
+        in_use = any("{}" in name for name in fields)
+        if entry.for_ is None:
+            if in_use:
+                self.add("MC101", (*path, "for"), "missing", 'write for = ["…", "…"]: the names that replace {}')
+            return
+        if not entry.for_:
+            self.add("MC108", (*path, "for"), "must have at least 1 item, not 0")
+        elif not in_use:
+            self.add(
+                "MC221", (*path, "for"), "no field contains {}", 'write field = "{}", or a longer name with {} in it'
+            )
+        self.findings.not_distinct(entry.for_, (*path, "for"))
+
     def _check_metric(self, metric: Metric, path: Path) -> None:
         kind = KINDS[metric.kind]
         given = [name for name in kind.exactly_one if name in metric.parameters]
@@ -289,27 +313,26 @@ class _Semantics:
 
     # The score.
 
-    def _check_score(self, metrics: dict[str, Metric]) -> None:
-        names = {
-            name
-            for each in self.values["metric"]
-            if isinstance(each, dict) and isinstance(name := each.get("name"), str)
-        }
+    def _check_score(self) -> None:
+        names = self._metric_names()
+        for name, listed in self.definition.score.means.items():
+            self._check_mean(name, listed, names)
+        in_sums = {*names, *self._names_in_score("means")}
         for name, weights in self.definition.score.sums.items():
             path: Path = ("score", "sums", name)
-            if name in names:
-                self.add("MC225", path, f"a metric is named {name}, too", "choose another name")
+            if name in in_sums:
+                what = "metric" if name in names else "mean"
+                self.add("MC225", path, f"a {what} is named {name}, too", "choose another name")
             for each, weight in weights.items():
-                if each not in names:
+                if each not in in_sums:
                     message = "no metric has this name"
-                    self.findings.unknown_name((*path, each), message, each, sorted(names))
-                elif each in metrics:
-                    self._check_sign(metrics[each].kind, weight, (*path, each))
+                    self.findings.unknown_name((*path, each), message, each, sorted(in_sums))
+                else:
+                    self._check_sign(each, weight, (*path, each))
             if not any(weights.values()):
                 self.add("MC217", path, "all weights are 0", "give at least one metric a weight other than 0")
         headline = self.definition.score.headline
-        sums = self.values["score"].get("sums", {})
-        known = {*names, *sums} if isinstance(sums, dict) else {headline}
+        known = {*in_sums, *self._names_in_score("sums")}
         if headline not in known:
             message = f"no metric and no sum is named '{headline}'"
             self.findings.unknown_name(("score", "headline"), message, headline, sorted(known))
@@ -328,12 +351,38 @@ class _Semantics:
             if field is not None and field.nested:
                 self.add("MC223", path, f"needs a field with one value, not {field.type_text}")
 
-    def _check_sign(self, kind: str, weight: Decimal, path: Path) -> None:
-        problem = sign_problem(kind, weight)
+    def _check_mean(self, name: str, listed: tuple[str, ...], metrics: set[str]) -> None:
+        path: Path = ("score", "means", name)
+        if name in metrics:
+            self.add("MC225", path, f"a metric is named {name}, too", "choose another name")
+        self.findings.not_distinct(listed, path)
+        for index, each in enumerate(listed):
+            if each not in metrics:
+                self.findings.unknown_name((*path, index), f"no metric is named '{each}'", each, sorted(metrics))
+        if len({kind.higher_is_better for kind in self.definition.kinds_of(name)}) > 1:
+            self.add("MC226", path, "some of its metrics are better when higher, others when lower", "use a sum")
+
+    def _metric_names(self) -> set[str]:
+        """Return the names of all metrics in the file, and of their means, whether these are right or wrong."""
+        found: set[str] = set()
+        for entry in self.values["metric"]:
+            name = entry.get("name") if isinstance(entry, dict) else None
+            if isinstance(name, str):
+                each = entry.get("for")
+                found |= {name, *(f"{name}_{one}" for one in (each if isinstance(each, list) else ()))}
+        return found
+
+    def _names_in_score(self, key: str) -> tuple[str, ...]:
+        named = self.values["score"].get(key, {})
+        return tuple(named) if isinstance(named, dict) else ()
+
+    def _check_sign(self, name: str, weight: Decimal, path: Path) -> None:
+        problem = sign_problem(self.definition, name, weight)
+        kinds = self.definition.kinds_of(name)
         if problem:
             self.add("MC226", path, problem, "write a negative weight")
-        elif weight < 0 and KINDS[kind].higher_is_better:
-            self.add("MC226", path, f"'{kind}' is better when higher, but its weight is negative", severity="warning")
+        elif weight < 0 and kinds and not self.definition.lower_is_better(name):
+            self.add("MC226", path, f"'{name}' is better when higher, but its weight is negative", severity="warning")
 
     def _warn(self, metrics: list[tuple[Path, Metric]]) -> None:
         """Add warnings about metrics of a valid definition."""

@@ -24,7 +24,7 @@ from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count
 from medcontract.scoring.pairing import Pair, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, UNCERTAINTY, Change, Parameter, Protocol
-from medcontract.scoring.rational import ZERO, rounded, rounded_or_none
+from medcontract.scoring.rational import ZERO, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import ExpectedIds, Figure, Roles, Track
 
@@ -157,17 +157,21 @@ class ChallengeScorer(Scorer):
         }
         exact: dict[str, Fraction | None] = {name: value.value for name, value in values.items()}
         undefined = {name: value.reason or "undefined" for name, value in values.items() if value.value is None}
-        sums: dict[str, Fraction | None] = {}
-        for name, weights in self.definition.score.sums.items():
-            lacking = [metric for metric in weights if exact[metric] is None]
+        score, means = self.definition.score, self.definition.means
+        for name, parts in (means | score.sums).items():  # means first: sums may need them
+            lacking = [part for part in parts if exact[part] is None]
             if lacking:
                 undefined[name] = f"{', '.join(lacking)} undefined"
-            sums[name] = None if lacking else self._sum(name, exact)
-        headline = self.definition.score.headline
-        value = exact[headline] if headline in exact else sums[headline]
+                exact[name] = None
+            else:
+                exact[name] = mean(exact[part] or ZERO for part in parts) if name in means else self._sum(name, exact)
+        headline = score.headline
+        value = exact[headline]
+        figures = {name: rounded_or_none(each) for name, each in exact.items()}
         result = {
-            "metrics": {name: rounded_or_none(each) for name, each in exact.items()},
-            "sums": {name: rounded_or_none(each) for name, each in sums.items()},
+            "metrics": {name: figures[name] for name in values},
+            **({"means": {name: figures[name] for name in means}} if means else {}),
+            "sums": {name: figures[name] for name in score.sums},
             "headline": {"name": headline, "value": rounded_or_none(value)},
             "undefined": undefined,
             "left_out": {name: each.left_out for name, each in values.items() if each.left_out},
@@ -181,16 +185,17 @@ class ChallengeScorer(Scorer):
         warnings = list(self._about_changed_parameters())
         if value is None:
             warnings.append(f"{headline} is undefined, so there is no rank: {undefined[headline]}")
-        ties = [(name, exact[name] if name in exact else sums[name]) for name in self.definition.score.tie_breakers]
-        lower = {metric.name for metric in self.metrics if not metric.kind.higher_is_better}
+        ties = [(exact[name] or ZERO) * (-1 if self.definition.lower_is_better(name) else 1)
+                for name in score.tie_breakers]  # fmt: skip
         return Finished(
             result=result, headline=value, warnings=tuple(warnings),
-            tie_breakers=tuple((each or ZERO) * (-1 if name in lower else 1) for name, each in ties),
+            tie_breakers=tuple(ties),
         )  # fmt: skip
 
     def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
         from medcontract.scoring.metrics.resampled import Cases
         from medcontract.uncertainty.figures import Resampling, combined
+        from medcontract.uncertainty.figures import mean as resampled_mean
 
         pairing, score = answers.pairing(), self.definition.score
         truths = _columns(pairing.expected.items, self.truth_fields)
@@ -200,15 +205,16 @@ class ChallengeScorer(Scorer):
             for metric in self.metrics
             if result["metrics"][metric.name] is not None
         }
-        metrics = {name: each.figure for name, each in found.items()}
-        sums = {
-            name: combined([(float(self.protocol[f"sums.{name}.{metric}"]), metrics[metric]) for metric in weights])
-            for name, weights in score.sums.items()
-            if weights.keys() <= metrics.keys()
-        }
-        figures = {f"/metrics/{name}": each for name, each in metrics.items()}
-        figures |= {f"/sums/{name}": each for name, each in sums.items()}
-        headline = (sums | metrics).get(score.headline)
+        named = {name: each.figure for name, each in found.items()}
+        figures = {f"/metrics/{name}": each for name, each in named.items()}
+        for name, parts in self.definition.means.items():
+            if named.keys() >= set(parts):
+                figures[f"/means/{name}"] = named[name] = resampled_mean(named[part] for part in parts)
+        for name, weights in score.sums.items():
+            if named.keys() >= weights.keys():
+                weighted = [(float(self.protocol[f"sums.{name}.{part}"]), named[part]) for part in weights]
+                figures[f"/sums/{name}"] = named[name] = combined(weighted)
+        headline = named.get(score.headline)
         if headline is not None:
             figures["/headline/value"] = headline
         for name, each in found.items():
@@ -266,7 +272,7 @@ def challenge_track(definition: Definition) -> Track:
     """Return the track of a challenge."""
     ids = Ids.of(definition.id)
     metrics = tuple(map(definition.build, definition.metrics))
-    figures = (*_sum_figures(definition, {metric.name: metric for metric in metrics}), *map(_figure, metrics))
+    figures = (*_figures_of_several(definition), *map(_figure, metrics))
     return Track(
         id=definition.id,
         roles=Roles(
@@ -286,7 +292,6 @@ def challenge_track(definition: Definition) -> Track:
 
 
 def _check_weights(definition: Definition, protocol: Protocol, options: ScoringOptions) -> Protocol:
-    kinds = {entry.name: entry.kind for entry in definition.metrics}
     for entry in definition.metrics:
         weights = [
             protocol[f"metric.{entry.name}.{key}"] for key in definition.numbers_of(entry) if key.startswith("weights.")
@@ -298,7 +303,7 @@ def _check_weights(definition: Definition, protocol: Protocol, options: ScoringO
         if not any(found.values()):
             raise CallError(f"all weights of '{name}' are 0", "give at least one metric another weight")
         for metric, weight in found.items():
-            problem = sign_problem(kinds[metric], weight)
+            problem = sign_problem(definition, metric, weight)
             if problem:
                 raise CallError(f"sums.{name}.{metric}: {problem}")
     return protocol
@@ -352,16 +357,30 @@ def _figure(metric: Metric) -> Figure:
     )  # fmt: skip
 
 
-def _sum_figures(definition: Definition, metrics: Mapping[str, Metric]) -> Iterator[Figure]:
+def _figures_of_several(definition: Definition) -> Iterator[Figure]:
+    """Describe sums and means."""
     for name, weights in definition.score.sums.items():
-        about = " + ".join(f"sums.{name}.{metric}·{metric}" for metric in weights)
-        positive = all(weight >= 0 and metrics[metric].kind.low == 0 for metric, weight in weights.items())
+        about = " + ".join(f"sums.{name}.{part}·{part}" for part in weights)
+        positive = all(
+            weight >= 0 and all(kind.low == 0 for kind in definition.kinds_of(part)) for part, weight in weights.items()
+        )
         yield Figure(name=name, about=about, low=0 if positive else None, high=None)
+    for name, parts in definition.means.items():
+        (first, *others) = definition.kinds_of(name)
+        low, high, perfect, leaving_out = (
+            value if all(getattr(other, key) == value for other in others) else None
+            for key in ("low", "high", "perfect", "leaving_out")
+            for value in [getattr(first, key)]
+        )
+        yield Figure(
+            name=name, about=f"mean of {', '.join(parts)}", low=low, high=high, perfect=perfect,
+            leaving_out=leaving_out, lower_is_better=definition.lower_is_better(name),
+        )  # fmt: skip
 
 
 def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures by name, sums first; the result may have been made elsewhere."""
-    parts = (result.get("sums"), result.get("metrics"))
+    """The figures by name, sums and means first; the result may have been made elsewhere."""
+    parts = (result.get("sums"), result.get("means"), result.get("metrics"))
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
 
 

@@ -18,6 +18,7 @@ LONGEST_NAME = 64
 _LONGEST_VALUE = 200
 _LARGEST = Decimal("1e308")
 _LARGEST_EXACT = 2**53
+_MOST_DIGITS = 17
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _ID = re.compile(r"[a-z][a-z0-9-]*")
 _LINE_BREAKS = str.maketrans("\r\n\t", "   ")
@@ -45,13 +46,18 @@ def _line(value: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a field, a metric or a sum may have this name, unless it is reserved."""
+    """Return whether a metric, a mean or a sum may have this name, unless it is reserved."""
     return _NAME.fullmatch(name) is not None and len(name) <= LONGEST_NAME
 
 
 def is_id(text: str) -> bool:
     """Return whether a challenge may have this id, unless it is that of a built-in track."""
     return _ID.fullmatch(text) is not None and len(text) <= LONGEST_NAME
+
+
+def is_field_name(name: str) -> bool:
+    """Return whether a field may have this name, unless it is reserved: a letter, then letters, digits and `_`."""
+    return name.isidentifier() and name[0].isalpha() and len(name) <= LONGEST_NAME
 
 
 def _short(value: str) -> str:
@@ -68,6 +74,10 @@ def is_class(value: str) -> bool:
 def _name(value: str) -> str:
     if not is_name(value):
         raise problem("MC107", "invalid name", "use lower-case letters, digits and _, starting with a letter")
+    return _not_reserved(value)
+
+
+def _not_reserved(value: str) -> str:
     if value in RESERVED_NAMES:
         raise problem("MC225", f"'{value}' is a reserved name", "choose another name")
     return value
@@ -76,7 +86,9 @@ def _name(value: str) -> str:
 def _field_name(value: str) -> str:
     if value == "error":
         raise problem("MC225", "'error' is a reserved name", "choose another name")
-    return _name(value)
+    if not is_field_name(value):
+        raise problem("MC107", "invalid name", "use letters, digits and _, starting with a letter")
+    return _not_reserved(value)
 
 
 def _id(value: str) -> str:
@@ -102,15 +114,25 @@ def _names(value: object) -> object:
 
 
 def _number(value: object) -> Decimal:
-    """Return a number that is a double when written with as few digits as possible."""
+    """Return a number of at most 17 digits: more than a double has, so that is the shortest decimal of its double."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise PydanticKnownError("float_type")
     number = Decimal(value)
     if not number.is_finite() or number.copy_abs() > _LARGEST:
         raise problem("MC105", "must be a finite number")
-    if Decimal(repr(float(number))) != number:
-        raise problem("MC105", "has more digits than a double can represent", "use fewer digits")
-    return number + 0  # not -0
+    double = Decimal(repr(float(number)))
+    if len("".join(map(str, number.as_tuple().digits)).strip("0")) > _MOST_DIGITS:
+        raise problem("MC105", f"has more than {_MOST_DIGITS} significant digits", "use fewer digits")
+    if number and not double:
+        raise problem("MC105", "is too close to 0 for a double")
+    return (number if double == number else double) + 0  # not -0
+
+
+def without_anchors(pattern: str) -> str:
+    """Return a pattern without a `^` at its start and a `$` at its end: it matches complete values anyway."""
+    body = pattern.removesuffix("$")
+    is_escaped = (len(body) - len(body.rstrip("\\"))) % 2 == 1
+    return (pattern if is_escaped else body).removeprefix("^")
 
 
 def _bound(value: Decimal) -> Decimal:
@@ -120,6 +142,7 @@ def _bound(value: Decimal) -> Decimal:
 
 
 Line = Annotated[str, AfterValidator(_line)]
+Pattern = Annotated[Line, AfterValidator(without_anchors)]
 Text = Annotated[str, AfterValidator(_text)]
 """May have several lines: a description."""
 Name = Annotated[Line, AfterValidator(_name)]

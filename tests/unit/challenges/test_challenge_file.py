@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from tests.challenge_files import REGRESSION, SMALL, STROKE, changed
 
 import medcontract
+from medcontract import Challenge
 
 F1 = 'kind = "f1"\nfield = "label"\naverage = "macro"\n'
 
@@ -45,6 +47,11 @@ def survival(line: str) -> tuple[str, str]:
     return metric(f'kind = "concordance"\nfield = "probability"\nevent = {{ field = "label", is = "none" }}\n{line}')
 
 
+def template(field: str, name: str) -> tuple[str, str]:
+    """Replaces the first metric by one for each of some names."""
+    return metric(f'kind = "accuracy"\nfield = "{field}"\nfor = ["{name}"]')
+
+
 def grade(line: str) -> tuple[str, str]:
     """Adds an integer to the truth, which is 1 for positive cases."""
     old = '\n[[metric]]\nname = "macro_f1"'
@@ -64,7 +71,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ("version = 1", "version = 0", "MC105", "version: must be at least 1"),
     ('title = "', "title = 2026-01-01 # ", "MC103", "title: must be a string, not a date or time"),
     ("version = 1", "version = true", "MC103", "version: must be an integer, not true"),
-    ('key = "case_id"', 'key = "Case"', "MC107", "key: invalid name"),
+    ('key = "case_id"', 'key = "_case"', "MC107", "key: invalid name"),
+    ('key = "case_id"', 'key = "2nd"', "MC107", "key: invalid name"),
     ('key = "case_id"', "key = []", "MC108", "key: must have at least 1 item, not 0"),
     ('key = "case_id"', 'key = ["a", "a"]', "MC225", "key[1]: repeats an earlier value"),
     ('key = "case_id"', 'key = "label"', "MC225", "prediction.label: this is a key field"),
@@ -82,7 +90,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*field("x = { type = 'number', min = nan }"), "MC105", "prediction.x.min: must be a finite"),
     (*field("x = { type = 'number', max = -inf }"), "MC105", "prediction.x.max: must be a finite"),
     (*field("x = { type = 'number', max = 1e999999999 }"), "MC105", "prediction.x.max: must be"),
-    (*field("x = { type = 'number', max = 1e-999999999 }"), "MC105", "prediction.x.max: has"),
+    (*field("x = { type = 'number', max = 1e-999999999 }"), "MC105", "prediction.x.max: is too close to 0"),
+    (*field("x = { type = 'number', max = 0.123456789012345678 }"), "MC105", "prediction.x.max: has more than 17"),
     (*field("x = { type = 'number', max = 1e17 }"), "MC105", "prediction.x.max: must be below"),
     (*field("x = { type = 'integer', max = 1.5 }"), "MC105", "prediction.x.max: the bound of an"),
     (*field("x = { type = 'text', min_length = -1 }"), "MC105", "prediction.x.min_length: must"),
@@ -92,7 +101,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*field("x = { one_of = ['a', ' '] }"), "MC106", "prediction.x.one_of[1]: must not be blank"),
     (*field("x = { one_of = ['a', 'a'] }"), "MC225", "prediction.x.one_of[1]: repeats"),
     (*field("x = { one_of = ['a', 1] }"), "MC103", "prediction.x.one_of[1]: must be a string"),
-    (*field("x = { type = 'text', pattern = '^a$' }"), "MC107", "prediction.x.pattern: the pat"),
+    (*field("x = { type = 'text', pattern = '^^a$' }"), "MC107", "prediction.x.pattern: the pat"),
+    (*field("x = { type = 'text', pattern = 'a$b' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '\\d' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '\\p{L}' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '(a' }"), "MC107", "prediction.x.pattern: the pat"),
@@ -101,7 +111,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*field("x = { type = 'text', optional = 1 }"), "MC103", "prediction.x.optional: must be true or false"),
     ("[gate]\nmin_processed", "[gate]\nmin_proccesed", "MC102", "gate.min_proccesed: unknown key"),
     ("min_processed = 0.95", "min_processed = 1.5", "MC105", "gate.min_processed: must be at most 1"),
-    ("min_processed = 0.95", "min_processed = 0.12345678901234567890", "MC105", "gate.min_processed: has more digits"),
+    ("min_processed = 0.95", "min_processed = 0.12345678901234567890", "MC105", "gate.min_processed: has more than 17"),
     ("[gate]\nmin_processed = 0.95", "[gates]\nx = 1", "MC102", "gates: unknown key"),
     ('headline = "total"', 'headline = "totl"', "MC221", "score.headline: no metric and no sum is named 'totl'"),
     ('headline = "total"\n', "", "MC101", "score.headline: missing"),
@@ -111,6 +121,22 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ("total = { macro_f1 = 0.7, auroc = 0.3 }", "total = 3", "MC103", "score.sums.total: must be a table"),
     ("[score.sums]\n", "[score.sums]\nauroc = { macro_f1 = 1 }\n", "MC225",
      "score.sums.auroc: a metric is named auroc"),
+    ("[score.sums]\n", '[score.means]\nboth = ["auroc", "x"]\n[score.sums]\n', "MC221",
+     "score.means.both[1]: no metric is named 'x'"),
+    ("[score.sums]\n", '[score.means]\nboth = ["both"]\n[score.sums]\n', "MC221",
+     "score.means.both[0]: no metric is named 'both'"),
+    ("[score.sums]\n", '[score.means]\nboth = ["auroc", "auroc"]\n[score.sums]\n', "MC225",
+     "score.means.both[1]: repeats an earlier value"),
+    ("[score.sums]\n", '[score.means]\nauroc = ["macro_f1"]\n[score.sums]\n', "MC225",
+     "score.means.auroc: a metric is named auroc, too"),
+    ("[score.sums]\n", '[score.means]\ntotal = ["macro_f1"]\n[score.sums]\n', "MC225",
+     "score.sums.total: a mean is named total, too"),
+    ("[score.sums]\n", "[score.means]\nboth = []\n[score.sums]\n", "MC108", "score.means.both: must have at least 1"),
+    (*template("label", "x"), "MC221", "metric.macro_f1.for: no field contains {}"),
+    (*template("{}", "lable"), "MC221", "metric.macro_f1.field: the prediction has no field 'lable'"),
+    (*metric('kind = "accuracy"\nfield = "{}"'), "MC101", "metric.macro_f1.for: missing"),
+    (*metric('kind = "accuracy"\nfield = "{}"\nfor = []'), "MC108", "metric.macro_f1.for: must have at least 1 item"),
+    (*metric('kind = "accuracy"\nfield = "{}"\nfor = ["label", "label"]'), "MC225", "metric.macro_f1.for[1]: repeats"),
     ('name = "auroc"', 'name = "macro_f1"', "MC225", "metric[1].name: another metric is named macro_f1"),
     ('name = "auroc"', 'name = "AUROC"', "MC107", "metric[1].name: invalid name"),
     (*metric('kind = "f2"\nfield = "label"'), "MC104", "metric.macro_f1.kind: must be one of accuracy, "),
@@ -409,10 +435,38 @@ def test_items_of_prediction_and_truth_differ(prediction: str, truth: str, messa
 
 def test_a_mistake_in_a_name_is_reported_once() -> None:
     """A metric of a field with a wrong name is not reported, too."""
-    for name in ("error", "Label"):
+    for name in ("error", "schema_"):
         text = STROKE.replace("label =", f"{name} =").replace('"label"', f'"{name}"')
         paths = [problem.message.split(":")[0] for problem in medcontract.check_challenge(text.encode()).problems]
         assert {path.split(".")[0] for path in paths} == {"prediction", "truth"}
+
+
+@pytest.mark.parametrize(("pattern", "value", "matches"), [
+    ("^[A-Z][0-9]$", "A1", True),
+    ("^[A-Z][0-9]$", "A12", False),
+    ("^a|b$", "ac", False),  # the complete value, not its start
+    ("^a|b$", "b", True),
+    (r"a\\$", "a$", True),
+    (r"a\\\\$", "a\\", True),
+])  # fmt: skip
+def test_anchors_mean_nothing_more(pattern: str, value: str, matches: bool) -> None:
+    text = changed(STROKE, "[prediction]\n", f'[prediction]\ncode = {{ type = "str", pattern = "{pattern}" }}\n')
+    challenge = Challenge.load(text.encode())
+    record = {"case_id": "1", "label": "none", "code": value}
+    report = challenge.validate(json.dumps({"team_name": "x", "predictions": [record]}).encode(), "stroke/predictions")
+    assert bool(report) == matches
+    if pattern.startswith("^["):
+        plain = Challenge.load(changed(text, pattern, pattern.strip("^$")).encode())
+        assert plain.fingerprint == challenge.fingerprint
+
+
+def test_numbers_of_17_digits_are_the_nearest_doubles() -> None:
+    """So that the fingerprint, which contains doubles, determines them."""
+    third = changed(STROKE, "macro_f1 = 0.7", "macro_f1 = 0.33333333333333333")
+    same = changed(STROKE, "macro_f1 = 0.7", "macro_f1 = 0.3333333333333333")
+    assert Challenge.load(third.encode()).fingerprint == Challenge.load(same.encode()).fingerprint
+    values = {each.name: each.value for each in Challenge.load(third.encode()).get_protocol().parameters}
+    assert values["sums.total.macro_f1"] == 1 / 3
 
 
 def test_messages() -> None:
