@@ -67,7 +67,7 @@ def caller(capsys: pytest.CaptureFixture[str]) -> Call:
 
 def _reports() -> list[Record]:
     urgencies = ("Emergency", "Urgent", "Routine")
-    return [report(f"R-{n:02}", "Oncology", urgencies[n % 3], n % 2 == 0) for n in range(20)]
+    return [report(f"R-{n:02}", ("Oncology", "Cardiology")[n % 2], urgencies[n % 3], n % 2 == 0) for n in range(20)]
 
 
 def _segments() -> list[Record]:
@@ -84,7 +84,10 @@ TRUTH: dict[str, list[Record]] = {
     "triage": _segments(),
     "lesions": [image(f"I-{n:02}", CLASSES[n % 10]) for n in range(20)],
     "extraction": [rx(f"P-{n:02}", drug("Losartán", "50 mg"), drug("Insulina", f"{n} UI")) for n in range(20)],
-    "benchmark": [reference(f"B-{n:02}", answer="Asthma", diagnosis="asthma") for n in range(20)],
+    "benchmark": [
+        reference(f"B-{n:02}", answer="asthma" if n else "Asthma", diagnosis="asthma" if n else "Asthma")
+        for n in range(20)
+    ],
 }
 SENT: dict[str, list[Record]] = {
     "reports": [answer(true) for true in TRUTH["reports"]],

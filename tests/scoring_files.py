@@ -131,8 +131,8 @@ def case(case_id: str, *segments: tuple[str, float, float, Sequence[tuple[str, f
 def response(segment: Record, *groups: str, **changes: Any) -> Record:
     """A record of `triage/response` for a segment."""
     return {
-        "message_sent_time": 1000.0,
-        "message_received_time": 1001.0,
+        "message_sent_time": 1747735000.0,
+        "message_received_time": 1747735001.0,
         "case_id": segment["case_id"],
         "segment_id": segment["segment_id"],
         "model_predictions": list(groups),
@@ -150,7 +150,7 @@ def image(image_id: str, label: str) -> Record:
 
 def sure(symbol: str) -> list[float]:
     """Probabilities with a clear maximum."""
-    return [1.0 if name == symbol else 0.0 for name in CLASSES]
+    return [0.991 if name == symbol else 0.001 for name in CLASSES]
 
 
 def guess(image_id: str, symbol: str) -> Record:

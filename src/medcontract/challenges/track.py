@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -12,16 +13,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec.structs import replace
 
 from medcontract.challenges.contracts import Ids
-from medcontract.challenges.model import Definition
+from medcontract.challenges.model import Definition, Field
 from medcontract.challenges.semantics import sign_problem
 from medcontract.errors import CallError
-from medcontract.problems import pointer
+from medcontract.problems import Path, pointer
 from medcontract.results.score import Score
 from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count_all
 from medcontract.scoring.pairing import Pair, marks
+from medcontract.scoring.plausibility import Texts, Watch
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, UNCERTAINTY, Change, Parameter, Protocol
 from medcontract.scoring.rational import ZERO, mean, rounded, rounded_or_none
@@ -137,6 +139,13 @@ class ChallengeScorer(Scorer):
         )
         return Notes(about_truth=tuple(dict.fromkeys(warnings)))
 
+    def constant(self, items: Sequence[Any]) -> Any:
+        """The median of numbers, and the most frequent of other values."""
+        truths = _columns(list(items), self.truth_fields)
+        by_field = {metric.prediction.name: metric for metric in self.metrics}
+        best = [_most_likely(by_field[name], truths[by_field[name].truth.name]) for name in self.prediction_fields]
+        return None if None in best else best[0] if len(best) == 1 else tuple(best)
+
     def _counts(self, tally: Tally, metric: Metric) -> Any:
         return tally.data[self._counting[metric.name]]
 
@@ -233,6 +242,17 @@ class ChallengeScorer(Scorer):
         return sum((self.protocol[f"sums.{name}.{metric}"] * (exact[metric] or ZERO) for metric in weights), ZERO)
 
 
+def _most_likely(metric: Metric, truths: Sequence[Any]) -> Any:
+    known = [value for value in truths if value is not None]
+    if not known or metric.prediction.type in ("text", "str"):
+        return None
+    if metric.kind.positive_case:
+        return known.count(metric.positive) / len(known)
+    if metric.prediction.type in ("number", "integer"):
+        return sorted(known)[len(known) // 2]
+    return Counter(known if metric.prediction.classes else map(tuple, known)).most_common(1)[0][0]
+
+
 def _columns(values: list[Any], fields: tuple[str, ...]) -> Mapping[str, Any]:
     """Values of one field, or rows of several, as columns by field."""
     return {fields[0]: values} if len(fields) == 1 else columns(values, fields)
@@ -253,7 +273,7 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
 
     pair = Pair(
         truth=ids.truth, submission=ids.predictions, key=definition.key, item=attrgetter(*truth_fields),
-        measure=measure, measure_all=measure_all,
+        measure=measure, measure_all=measure_all, watch=_watch(definition, metrics),
     )  # fmt: skip
     return type(
         "Scorer",
@@ -263,6 +283,31 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
             "prediction_fields": prediction_fields, "pairs": (pair,),
         },
     )  # fmt: skip
+
+
+def _watch(definition: Definition, metrics: tuple[Metric, ...]) -> Watch:
+    """Texts, other columns, and the scores of positive cases if they are probabilities."""
+    fields = {name: field.kind for name, field in definition.prediction.items()}
+    ranked = {metric.prediction.name for metric in metrics if metric.kind.positive_case}
+    bounded = [name for name in ranked if _is_probability(definition.prediction[name])]
+    texts = [name for name, kind in fields.items() if kind in ("text", "str")]
+    return Watch(
+        track=definition.id,
+        texts=_texts_of(texts) if texts else None,
+        columns={f"'{name}'": attrgetter(name) for name in fields if name not in texts},
+        probabilities={f"'{name}'": attrgetter(name) for name in sorted(bounded)},
+    )
+
+
+def _is_probability(field: Field) -> bool:
+    return field.min is not None and field.min == 0 and field.max is not None and field.max == 1
+
+
+def _texts_of(names: Sequence[str]) -> Texts:
+    def texts(record: Any) -> Iterator[tuple[Path, str]]:
+        return (((name,), text) for name in names if (text := getattr(record, name)))
+
+    return texts
 
 
 # --- the track --------------------------------------------------------------------------------------------------------
@@ -354,6 +399,7 @@ def _figure(metric: Metric) -> Figure:
     return Figure(
         name=metric.name, about=f"{kind.name} of {metric.prediction.name}{choices}: {kind.about}", low=kind.low,
         high=kind.high, perfect=kind.perfect, leaving_out=kind.leaving_out, lower_is_better=not kind.higher_is_better,
+        inverted_below=kind.inverted_below,
     )  # fmt: skip
 
 

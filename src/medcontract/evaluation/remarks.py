@@ -3,9 +3,12 @@ and rankings. They are computed from what is kept of each record, so they do not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from medcontract.contracts.rules.cross_file import is_scientific
 from medcontract.evaluation.near_misses import near_pairs, only_in_spelling
@@ -14,7 +17,7 @@ from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.rational import coarse
-from medcontract.scoring.scorer import Finished, Remark
+from medcontract.scoring.scorer import Answers, Finished, Remark, Scorer
 from medcontract.scoring.track import Track
 
 
@@ -65,6 +68,13 @@ def as_problem(remark: Remark) -> Problem:
     return Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint)
 
 
+def on_impressions(pairings: Iterable[Pairing]) -> Iterator[Problem]:
+    """Find what all answers have in common, and should not."""
+    for pairing in pairings:
+        if pairing.pair.watch:
+            yield from (warning(*each) for each in pairing.impression.remarks(pairing.pair.watch))
+
+
 def on_answers(pairings: Iterable[Pairing], participant: bool) -> Iterator[Problem]:
     """Find what looks wrong in the ids and the labels of a submission that was paired with a truth."""
     for pairing in pairings:
@@ -107,16 +117,89 @@ def on_ids(pairing: Pairing) -> Iterator[Problem]:
         yield warning("MC503", message, "a spreadsheet changed them: format the column as Text, and export it again")
 
 
-def on_headline(track: Track, verdict: Finished) -> Iterator[Problem]:
-    """Warn if the figure that submissions are ranked by is 0, or the one that is used without it.
+def on_figures(track: Track, verdict: Finished) -> Iterator[Problem]:
+    """Warn if a figure of the submission is 0 or less, or shows that the answers are inverted. Participants see both.
 
     Not if 0 is nothing special: if lower is better, or if the figure has no bounds.
     """
     if not verdict.valid:
         return
     unbounded = {figure.name for figure in track.figures if figure.low is None and figure.high is None}
-    figures = ((verdict.headline_name or track.headline, verdict.headline), (track.second, verdict.second))
-    for name, value in figures:
-        if value is not None and value <= 0 and name not in unbounded | track.better_lower:
-            shown = coarse(float(value))  # participants see it
-            yield warning("MC504", f"{plain_name(name)} is {shown:g}", "check that answers and truth belong together")
+    figures = {verdict.headline_name or track.headline: verdict.headline, track.second: verdict.second}
+    low = [
+        (name, coarse(float(value)))  # participants see it
+        for name, value in figures.items()
+        if value is not None and value <= 0 and name not in unbounded | track.better_lower
+    ]
+    zero: list[str] = []
+    others = track.comparison.figures_in(verdict.result or {})
+    for figure in track.figures:
+        value = others.get(figure.name)
+        if figure.by != "submission" or not isinstance(value, float) or figures.get(figure.name) is not None:
+            continue
+        if value == 0 == figure.low and figure.perfect and not figure.lower_is_better:
+            zero.append(plain_name(figure.name))
+        elif figure.inverted_below is not None and value < figure.inverted_below:
+            message = f"{plain_name(figure.name)} is {coarse(value):g}: worse than chance"
+            yield warning("MC508", message, "are the answers inverted, such as the probability of the other class?")
+    messages = [f"{plain_name(name)} is {shown:g}" for name, shown in low]
+    if zero and not messages:
+        messages = [f"{', '.join(zero)} {'are' if zero[1:] else 'is'} 0"]
+    yield from (warning("MC504", message, "check that answers and truth belong together") for message in messages)
+
+
+_MOST_COMPARED = 20_000
+"""With more expected items, the same answer for all of them is not scored, which takes as long as the submission."""
+
+
+def on_constant_answer(track: Track, scorer: Scorer, answers: Answers, verdict: Finished) -> Iterator[Remark]:
+    """Warn if the same answer for all items would be better: it reveals something about the labels."""
+    expected = sum(pairing.expected.total for pairing in answers.pairings.values())
+    if not verdict.valid or not verdict.result or expected > _MOST_COMPARED:
+        return
+    mine, constant = (track.comparison.figures_in(each) for each in (verdict.result, _constant(scorer, answers)))
+    worse = []
+    for figure in track.figures:
+        value, best = mine.get(figure.name), constant.get(figure.name)
+        if figure.perfect is None or figure.by != "submission" or type(value) is not float or type(best) is not float:
+            continue
+        reported = value == 0 if figure.inverted_below is None else value < figure.inverted_below
+        if value > best if figure.lower_is_better else value < best and not reported:
+            worse.append(plain_name(figure.name))
+    if worse:
+        left = len(worse) - _EXAMPLES
+        names = ", ".join(worse[:_EXAMPLES]) + (f" and {plural(left, 'other')}" if left > 0 else "")
+        yield Remark(
+            contract=scorer.pairs[0].submission, code="MC508", reveals_truth=True,
+            message=f"the same answer for all items would be better: {names}",
+            hint="check the order of the answers, their unit, and that they belong to this truth",
+        )  # fmt: skip
+
+
+def _first_of(mark: Any, _: Any) -> Any:
+    return mark
+
+
+def _constant(scorer: Scorer, answers: Answers) -> Mapping[str, Any]:
+    """Return the result of the same answer for all processed items; nothing if the track does not say which."""
+    pairings = {}
+    for truth, pairing in answers.pairings.items():
+        mark = scorer.constant(pairing.expected.items) if pairing.expected.items else None
+        if mark is None:
+            return {}
+        pairings[truth] = pairing.changed(partial(_first_of, mark))
+    return scorer.figures(scorer.tally(replace(answers, pairings=pairings))).result or {}
+
+
+_FIRST_YEAR, _LAST_YEAR = 2000, 2099
+_DATE = "evaluation_date"
+
+
+def on_dates(headers: Iterable[Mapping[str, Any]], documents: Iterable[Any]) -> Iterator[Problem]:
+    """Warn of dates that cannot be right. The date of today does not count: results do not depend on it."""
+    dates = [header.get(_DATE) for header in headers] + [getattr(each, _DATE, None) for each in documents]
+    years = [int(date[:4]) for date in dates if isinstance(date, str)]
+    if any(not _FIRST_YEAR <= year <= _LAST_YEAR for year in years):
+        yield warning("MC508", f"'{_DATE}' is not between {_FIRST_YEAR} and {_LAST_YEAR}", "check the year")
+    elif years and max(years) - min(years) > 1:
+        yield warning("MC508", f"the files name years of '{_DATE}' that are far apart", "check the years")

@@ -34,7 +34,14 @@ from medcontract.evaluation.loading import (
     read_truth,
 )
 from medcontract.evaluation.near_misses import near_misses
-from medcontract.evaluation.remarks import as_problem, on_answers, on_headline
+from medcontract.evaluation.remarks import (
+    as_problem,
+    on_answers,
+    on_constant_answer,
+    on_dates,
+    on_figures,
+    on_impressions,
+)
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
 from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.extras import require
@@ -61,10 +68,11 @@ from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import INTERVAL_PARAMETERS, Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
-from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, Tally
+from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, Tally
 from medcontract.scoring.scorer_checks import (
     all_are,
     check_result,
+    checked,
     figures_of,
     for_participants,
     notes_of,
@@ -387,7 +395,10 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     scored.remarks = (
         *(() if truth.reasons else on_answers(pairings, participant)),
         *(as_problem(remark) for remark in notes.remarks if not (participant and remark.reveals_truth)),
-        *on_headline(track, verdict),
+        *on_impressions(pairings),
+        *map(as_problem, checked(track, scorer.oddities(readings.documents), Remark)),
+        *on_dates(readings.headers.values(), readings.documents.values()),
+        *on_figures(track, verdict),
     )
     for each in scored.remarks:
         verdict.warnings += (f"{each.code} {each.message}" + (f": {each.hint}" if each.hint else ""),)
@@ -453,6 +464,8 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
             verdict.result = None  # the header cannot be read: wrong data, not a wrong call
         else:
             require_fields(track, answers.headers.values())
+    if settings.baseline and not settings.participant:
+        notes.remarks += tuple(on_constant_answer(track, scorer, answers, verdict))
     intervals = None
     if verdict.result is not None and wants_intervals(track, scorer.protocol, settings):
         from medcontract.scoring.resampling import intervals_of

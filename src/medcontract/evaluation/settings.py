@@ -42,6 +42,8 @@ class Settings(NamedTuple):
     """Figures have intervals."""
     frozen: FrozenProtocol | None = None
     """The protocol to score under, if it is frozen."""
+    baseline: bool = True
+    """Compare the figures with those of an answer that is the same for all items; not in a ranking without feedback."""
     header: tuple[tuple[str, str], ...] = ()
     """Header fields that the caller sets."""
     by: tuple[By, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
@@ -12,10 +13,11 @@ from medcontract.errors import CallError
 from medcontract.results.score import Score
 from medcontract.results.tables import Matrix, Table, by_class_table, figures_table
 from medcontract.scoring.pairing import Pair, Pairing, marks_as_bytes
+from medcontract.scoring.plausibility import VALUE_CODE, Watch
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 from medcontract.scoring.rational import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Scorer, ScoringOptions, Tally
+from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import (
     Auxiliary,
     ExpectedIds,
@@ -217,11 +219,17 @@ def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Tally]]) -
         )
 
 
+_PROBABILITIES = {"the list of probabilities": attrgetter("probabilities")}
+_WATCH = Watch(track="lesions", columns=_PROBABILITIES, probabilities=_PROBABILITIES)
+_FASTEST_MS = 1
+"""Decoding an image of the required size alone takes longer."""
+
+
 class LesionsScorer(Scorer):
     pairs = (
         Pair(
             truth="lesions/truth", submission="lesions/predictions", key=("image_id",),
-            item=_true_class, measure=_measure, measure_all=_measure_all,
+            item=_true_class, measure=_measure, measure_all=_measure_all, watch=_WATCH,
         ),
     )  # fmt: skip
 
@@ -237,6 +245,18 @@ class LesionsScorer(Scorer):
             id="model-size", title=f"The model is smaller than {float(limit):g} MB", contract="lesions/model",
             passed=None if model is None else Fraction(model.model_size_mb) < limit, detail=detail,
         )  # fmt: skip
+
+    def oddities(self, documents: Mapping[str, Any]) -> Iterator[Remark]:
+        model = documents.get("lesions/model")
+        if model is not None and model.inference_time_ms < _FASTEST_MS:
+            yield Remark(
+                contract="lesions/model", code=VALUE_CODE,
+                message=f"'inference_time_ms' is below {_FASTEST_MS}: no image can be read in that time",
+                hint="write milliseconds for each image: 0.12 s are 120",
+            )  # fmt: skip
+
+    def constant(self, items: Sequence[int]) -> int:
+        return Counter(items).most_common(1)[0][0]
 
     def tally(self, answers: Answers) -> Tally:
         """How often each predicted class occurs with each true class; the context is the model."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from itertools import chain, compress
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.marks import INVALID, NOT_EXPECTED, REPEATED, Marks, Unscored
+from medcontract.scoring.plausibility import Impression, Watch
 
 MOST_EXAMPLES = 1000
 _MANY_IDS = 5000
@@ -77,6 +78,8 @@ class Pair(Struct, frozen=True, kw_only=True):
 
     vocabularies: tuple[Vocabulary, ...] = ()
     """Labels that truth and submission must have in common."""
+    watch: Watch | None = None
+    """What may look wrong in valid records."""
     own_truth: Callable[[], Expected] | None = None
     """Set if the submission is its own truth: creates the sink that reads it first, for the expected items."""
 
@@ -95,6 +98,7 @@ class PairingState(NamedTuple):
     unknown: list[Key]
     bad: dict[str, set[int]]
     order: list[OrderState]
+    impression: Impression
 
 
 class Pairing:
@@ -129,7 +133,9 @@ class Pairing:
         self._ordered = [check for check in self._checks if isinstance(check, OrderCheck)]
         self._bad: dict[str, set[int]] = {}
         """By run: the items that have an invalid record."""
-        self._before: tuple[dict[str, Marks], set[str], int] | None = None
+        self.impression = Impression()
+        """What the records have in common (`Pair.watch`)."""
+        self._before: tuple[dict[str, Marks], set[str], int, Impression] | None = None
         self._next = 0
         """The index of the item after that of the last record."""
 
@@ -164,7 +170,7 @@ class Pairing:
     def export(self) -> PairingState:
         """What was read, for another process."""
         order = [check.state for check in self._ordered]
-        return PairingState(self.marks_by_run, self.named, self._unknown, self._bad, order)
+        return PairingState(self.marks_by_run, self.named, self._unknown, self._bad, order, self.impression)
 
     def absorb(self, state: PairingState) -> bool:
         """Merge the marks of the records that follow, which were read separately.
@@ -182,23 +188,37 @@ class Pairing:
             self._bad.setdefault(run, set()).update(bad)
         self.named |= state.named
         self._unknown += state.unknown
+        self.impression.absorb(state.impression)
         return right
 
     def begin(self) -> None:
         """Save the current state: the marks of a file that cannot be read completely are dropped."""
         marks_by_run = {run: marks.copy() for run, marks in self.marks_by_run.items()}
-        self._before = marks_by_run, set(self.named), len(self._unknown)
+        self._before = marks_by_run, set(self.named), len(self._unknown), deepcopy(self.impression)
 
     def end(self, complete: bool) -> None:
         if not complete and self._before:
-            self.marks_by_run, self.named, length = self._before
+            self.marks_by_run, self.named, length, self.impression = self._before
             del self._unknown[length:]
         self._before = None
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
-        if not self.is_simple:
-            return self._take_each(rows)
+        reported = self._take_simple(rows) if self.is_simple else self._take_each(rows)
+        watch = self.pair.watch
+        odd = () if watch is None or self.impression.is_settled(watch) else self._look_at(rows, watch)
+        return sorted([*reported, *odd], key=itemgetter(0)) if odd else reported
+
+    def _look_at(self, rows: Sequence[Any], watch: Watch) -> Sequence[tuple[int, Finding]]:
+        """Return what looks wrong in records without errors."""
+        failed = set(compress(range(len(rows)), map(get_error, rows))) if self.pair.can_fail else ()
+        if not failed:
+            return self.impression.see(watch, rows)
+        positions = [position for position in range(len(rows)) if position not in failed]
+        found = self.impression.see(watch, [rows[position] for position in positions])
+        return [(positions[place], finding) for place, finding in found]
+
+    def _take_simple(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
         numbers = self.expected.numbers_of(list(map(self.key, rows)), self._next)
         self._next = numbers[-1] + 1
         self.named.add(self.pair.default_run)

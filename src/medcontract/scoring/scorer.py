@@ -211,6 +211,14 @@ class Scorer(ABC):
         """What looks like a mistake, even without a truth: in probed records and auxiliary files."""
         return ()
 
+    def constant(self, items: Sequence[Any]) -> Any:
+        """Return the mark of the best answer that is the same for all these expected items; None: not known."""
+        return None
+
+    def oddities(self, documents: Mapping[str, Any]) -> Iterable[Remark]:
+        """What is valid, but improbable in auxiliary files: the same in `preflight` and `score`."""
+        return ()
+
     # Optional: intervals, much faster than by weighted tallies.
 
     def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling | None:

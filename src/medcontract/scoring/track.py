@@ -33,6 +33,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     unit: str = ""
     measured_in: str = ""
     """The contract of the file that it is measured in, if that is given. It is then the same for any cases."""
+    inverted_below: float | None = None
+    """A value below it is worse than chance: the answers are probably inverted."""
     lower_is_better: bool = False
     """Of the headline, too: rankings, bundles and comparisons all use `Track.better_lower`."""
 

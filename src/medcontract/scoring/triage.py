@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from medcontract.problems import plural
+from medcontract.problems import Finding, plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
+from medcontract.scoring.plausibility import Watch, implausible
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, difference, exact_sum, mean, rounded
@@ -206,6 +208,23 @@ def _milliseconds(pairing: Pairing) -> Iterator[Remark]:
         )
 
 
+_EARLIEST = 1_000_000_000
+"""September 2001, as UNIX time."""
+
+
+def _check(record: Any) -> Iterator[Finding]:
+    """Times that are no UNIX times, and confidences that are none."""
+    if record.message_sent_time < _EARLIEST:
+        hint = "write UNIX time in seconds, such as time.time() in Python"
+        yield implausible(("message_sent_time",), "is too small for seconds since 1970", hint)
+    confidences = record.lsi_confidence_scores
+    if confidences and any(not 0 <= value <= 1 for value in confidences.values()):
+        yield implausible(("lsi_confidence_scores",), "has a value outside 0 to 1", "write confidences from 0 to 1")
+
+
+_WATCH = Watch(track="triage", columns={"'model_predictions'": attrgetter("model_predictions")}, check=_check)
+
+
 class _Context(NamedTuple):
     """What figures need besides the segments."""
 
@@ -218,7 +237,7 @@ class TriageScorer(Scorer):
     pairs = (
         Pair(
             truth="triage/ground-truth", submission="triage/response", key=("segment_id",), item=_segment,
-            measure=_measure, vocabularies=(_GROUPS,),
+            measure=_measure, vocabularies=(_GROUPS,), watch=_WATCH,
         ),
     )  # fmt: skip
     result_below_gate = True
@@ -253,6 +272,10 @@ class TriageScorer(Scorer):
             result={**context.fields, "metrics": [_metrics(case) for case in found]},
             headline=mean(case.jaccard for case in found),
         )
+
+    def constant(self, items: Sequence[Segment]) -> frozenset[str] | None:
+        groups = Counter(group for segment in items for group in _listed_groups(segment))
+        return frozenset(group for group, _ in groups.most_common(1))
 
     def probe(self, record: Any) -> _Probe:
         return _Probe(

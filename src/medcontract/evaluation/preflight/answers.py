@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from medcontract.evaluation.near_misses import near_pairs, only_in_spelling, shown_key
 from medcontract.evaluation.preflight.session import Session, in_files
-from medcontract.evaluation.remarks import as_problem, error, on_ids, on_labels, warning
+from medcontract.evaluation.remarks import as_problem, error, on_dates, on_ids, on_impressions, on_labels, warning
 from medcontract.problems import plural
 from medcontract.results.preflight import Check
 from medcontract.results.score import FileProblem
@@ -32,6 +32,13 @@ def answers_check(session: Session) -> Check:
     if not records and (broken := unreadable(session)):
         return replace(check, detail=broken)
     problems = tuple(problem for pair in session.scorer.pairs for problem in _no_answers(session, pair))
+    problems += tuple(
+        in_files(session.files.groups.get(pairing.pair.submission, []), problem)
+        for pairing in session.pairings.values()
+        for problem in on_impressions([pairing])
+    )
+    dates = on_dates(session.headers.values(), session.documents.values())
+    problems += tuple(in_files(session.submissions, problem) for problem in dates)
     return replace(
         check, status=status_of(problems), detail=plural(records, "record"), problems=problems, _found=len(problems)
     )

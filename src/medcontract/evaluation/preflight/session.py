@@ -61,7 +61,8 @@ class Session:
         self.pairings = {
             name: pairing.changed(lambda probed: probed.probe) for name, pairing in self.readings.pairings.items()
         }
-        self.remarks = tuple(checked(track, scorer.remarks(self.pairings, self.documents), Remark))
+        found = (*scorer.remarks(self.pairings, self.documents), *scorer.oddities(self.documents))
+        self.remarks = tuple(checked(track, found, Remark))
         """What looks like a mistake to the track."""
         for parts in files.groups.values():
             if not parts[0].validator and self._is_input(parts[0]):

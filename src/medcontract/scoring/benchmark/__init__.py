@@ -42,6 +42,7 @@ from medcontract.scoring.benchmark.samples import (
     checked_custom_metrics,
     has_answer,
     item_of,
+    texts_of,
 )
 from medcontract.scoring.benchmark.stuffing import Rationale
 from medcontract.scoring.benchmark.tables import tables
@@ -49,6 +50,7 @@ from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing
+from medcontract.scoring.plausibility import Watch
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
@@ -123,6 +125,7 @@ class BenchmarkScorer(Scorer):
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,
             measure=measuring.measure, measure_all=measuring.measure_all,
+            watch=Watch(track="benchmark", texts=texts_of),
             own_truth=partial(OwnTruth, item) if truth == submission else None,
         )  # fmt: skip
         self.pairs = (pair,)

@@ -15,7 +15,7 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import Terms
-from medcontract.problems import Finding
+from medcontract.problems import Finding, Path
 from medcontract.scoring.benchmark.metrics import (
     Measured,
     Settings,
@@ -87,6 +87,17 @@ def has_answer(record: Any) -> bool:
     said = record.prediction
     texts = (said.answer, said.rationale, said.diagnosis)
     return bool(record.scores) or said.entities is not None or any(text and text.strip(BLANKS) for text in texts)
+
+
+def texts_of(record: Any) -> Iterator[tuple[Path, str]]:
+    """The texts of a record that are scored, with their paths."""
+    said = record.prediction
+    if said.answer:
+        yield ("prediction", "answer"), said.answer
+    if said.rationale:
+        yield ("prediction", "rationale"), said.rationale
+    if said.diagnosis:
+        yield ("prediction", "diagnosis"), said.diagnosis
 
 
 def checked_custom_metrics(protocol: Protocol) -> dict[str, Callable[..., Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
+from medcontract.problems import Path
 from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.extraction.comparing import Comparer, Options
@@ -47,6 +48,7 @@ from medcontract.scoring.extraction.figures import (
 from medcontract.scoring.extraction.remote_backends import remote_words_sha256
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
+from medcontract.scoring.plausibility import Watch
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
 from medcontract.scoring.rational import exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
@@ -157,6 +159,22 @@ def _predicted_names(kind: Kind, record: Any) -> list[str]:
     return [name for name in named if name and name.strip(BLANKS)]
 
 
+def _texts(kind: Kind, record: Any) -> Iterator[tuple[Path, str]]:
+    """The texts of the items of a record, with their paths."""
+    for number, item in enumerate(getattr(record, kind.predicted)):
+        for name in (kind.name, *kind.fields):
+            if text := getattr(item, name):
+                yield (kind.predicted, number, name), text
+
+
+def _items(kind: Kind, record: Any) -> tuple[Path, Sequence[Any]]:
+    return (kind.predicted,), getattr(record, kind.predicted)
+
+
+def _any_items(kind: Kind, record: Any) -> Any:
+    return getattr(record, kind.predicted) or None
+
+
 def _equal_forms(name: str) -> tuple[str, str]:
     return text.normalize(name), text.tight(name)
 
@@ -188,6 +206,10 @@ class ExtractionScorer(Scorer):
                 truth=each.kind.labels, submission=each.kind.predictions, key=("doc_id",), can_fail=False,
                 item=label_reader(each.kind), measure=each.measure, measure_all=each.measure_all,
                 vocabularies=() if fuzzy else (_names_of(each.kind),),  # fuzzy names need not be equal
+                watch=Watch(
+                    track="extraction", texts=partial(_texts, each.kind), items=partial(_items, each.kind),
+                    columns={f"'{each.kind.predicted}'": partial(_any_items, each.kind)},
+                ),
             )
             for each in comparers
         )  # fmt: skip

@@ -88,6 +88,8 @@ class MetricKind(Struct, frozen=True, kw_only=True):
     """The value of a perfect submission, if it is always the same and the truth has every class."""
     leaving_out: Literal["never helps", "a right one never helps"] | None = "a right one never helps"
     """How omitting a record can affect it."""
+    inverted_below: float | None = None
+    """A value below it is worse than chance: the answers are probably inverted."""
     by_class: bool = False
     """It also has a value for each class."""
     confusion: bool = False
@@ -179,8 +181,9 @@ _ALL = (
         undefined="there is no negative", leaving_out="never helps",
     ),
     MetricKind(
-        name="mcc", types=_CLASSES, confusion=True, low=-1, about="multi-class R_K = sign·√(num²/den)",
-        unprocessed=_MOST_FREQUENT, undefined="the truth has a single class",
+        name="mcc", types=_CLASSES, confusion=True, low=-1, inverted_below=-0.3,
+        about="multi-class R_K = sign·√(num²/den)", unprocessed=_MOST_FREQUENT,
+        undefined="the truth has a single class",
         leaving_out=None,  # with three or more classes, omitting a right record can change the other frequencies so
         # that the figure rises: see docs/why.md
     ),
@@ -208,7 +211,7 @@ _ALL = (
         undefined="micro: no truth has an element",
     ),
     MetricKind(
-        name="auroc", types=("number",), parameters=(_POSITIVE_CASE,),
+        name="auroc", types=("number",), inverted_below=0.35, parameters=(_POSITIVE_CASE,),
         about="share of (positive, negative) pairs in the right order, ties half", unprocessed="loses all its pairs",
         undefined="there is no positive or no negative", leaving_out="never helps",
     ),
@@ -280,7 +283,7 @@ _ALL = (
         higher_is_better=False, perfect=0, leaving_out=None,  # its case is also missing in the regression
     ),
     MetricKind(
-        name="concordance", types=("number",),
+        name="concordance", types=("number",), inverted_below=0.35,
         parameters=(
             MetricParameter(name="time", value="time", required=True, about="the time, a number of the truth"),
             MetricParameter(
@@ -300,7 +303,7 @@ _ALL = (
         undefined="all y are equal",
     ),
     MetricKind(
-        name="spearman", types=("number", "integer"), low=-1,
+        name="spearman", types=("number", "integer"), low=-1, inverted_below=-0.3,
         about="correlation of the ranks, those of ties averaged; 0 if all predictions are equal",
         unprocessed="has the lowest rank if y is above the median, else the highest", undefined="all y are equal",
         leaving_out=None,  # the ranks of all others change

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 from medcontract.problems import plural
@@ -12,6 +13,7 @@ from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table, long_table, number
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.pairing import Pair, Pairing, marks
+from medcontract.scoring.plausibility import VALUE_CODE, Watch
 from medcontract.scoring.processing_gate import processed_counts, shown_id
 from medcontract.scoring.rational import exact_sum, mean_or_none, rounded
 from medcontract.scoring.reports.protocol import FIGURES, OF_RUNS, PROTOCOL
@@ -47,11 +49,20 @@ def _runs_by_id(telemetry: Any) -> dict[str, Any]:
     return {} if telemetry is None else {run.run_id: run for run in telemetry.runs}
 
 
+_WATCH = Watch(
+    track="reports",
+    columns={f"'{name}'": attrgetter(name) for name in Labels._fields},
+    amounts={"'processing_time_sec'": attrgetter("processing_time_sec")},
+)
+_LEAST_MB = 5
+"""No process that runs a model needs less memory."""
+
+
 class ReportsScorer(Scorer):
     pairs = (
         Pair(
             truth="reports/truth", submission="reports/predictions", key=("report_id",), run="run_id", default_run="1",
-            item=labels_of, measure=_measure,
+            item=labels_of, measure=_measure, watch=_WATCH,
         ),
     )  # fmt: skip
 
@@ -124,6 +135,23 @@ class ReportsScorer(Scorer):
                 message=_slow_records(len(slow), limit),
                 hint=hint if many else None,
             )
+
+    def constant(self, items: Sequence[Labels]) -> tuple[Labels, float]:
+        return Labels(*(Counter(values).most_common(1)[0][0] for values in zip(*items, strict=True))), 0.0
+
+    def oddities(self, documents: Mapping[str, Any]) -> Iterator[Remark]:
+        """Memory and CPU that seem to be in another unit."""
+        runs = list(_runs_by_id(documents.get("reports/telemetry")).values())
+        odd = (
+            (sum(run.max_memory_mb < _LEAST_MB for run in runs), f"'max_memory_mb' is below {_LEAST_MB}",
+             "write MB: 0.5 GB are 512"),
+            (sum(run.avg_cpu_percent <= 1 for run in runs), "'avg_cpu_percent' is at most 1",
+             "write percent: a share of 0.48 is 48"),
+        )  # fmt: skip
+        for count, message, hint in odd:
+            if count:
+                where = f" in {plural(count, 'run')}" if len(runs) > 1 else ""
+                yield Remark(contract="reports/telemetry", code=VALUE_CODE, message=f"{message}{where}", hint=hint)
 
     def limits(
         self,
