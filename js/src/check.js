@@ -14,8 +14,9 @@ export function contractOf(id) {
   if (!compiled.has(id)) {
     const contract = contracts[id];
     if (!contract) throw new TypeError(`unknown contract '${id}'`);
-    const checks = { ...contract, check: compile(contract.schema) };
-    if (contract.record_schema) checks.checkRecord = compile(contract.record_schema);
+    const noError = contract.record_rules?.find(({ kind, field, items }) => kind === "forbid-pattern" && field === "error" && !items)?.pattern;
+    const checks = { ...contract, check: compile(contract.schema, noError) };
+    if (contract.record_schema) checks.checkRecord = compile(contract.record_schema, noError);
     checks.listRules = contract.rules.filter(({ scope }) => scope === "list");
     checks.headerRules = contract.rules.filter(({ scope, within }) => scope === "object" && !within);
     checks.recordRules = contract.record_rules.filter(({ scope }) => scope === "object");
@@ -460,7 +461,7 @@ function withoutConsequences(findings, faults) {
   const badKeys = new Set(faults.filter(({ code, atKey }) => code === "MC018" && atKey).map(({ path }) => key(path)));
   return findings.filter(({ code, path }) => {
     if (faulty.size && Array.from({ length: path.length + 1 }, (_, length) => path.slice(0, length)).some((part) => faulty.has(key(part)))) return false;
-    if (code === "MC109") return !errorIsBad;
+    if (code === "MC109") return !errorIsBad || path[0] === "error";
     return !(code === "MC102" && badKeys.has(key(path.slice(0, -1))) && String(path.at(-1)).includes("\ufffd"));
   });
 }

@@ -111,6 +111,7 @@ const OF_OBJECTS = {
   "forbid-pattern"(rule, value) {
     const pattern = new RegExp(rule.pattern, "u");
     const matches = (item) => pattern.test(stripBlanks(get(item, rule.field) ?? ""));
+    if ((rule.items ?? null) === null) return matches(value) ? [[rule.field]] : [];
     return get(value, rule.items).flatMap((item, index) => (matches(item) ? [[rule.items, index, rule.field]] : []));
   },
   "any-above"(rule, value) {

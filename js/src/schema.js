@@ -20,13 +20,14 @@ const CHECKS = {
   null: (value) => value === null,
 };
 
-/** A function that adds the findings about a value to a list: `check(value, path, findings)`. */
-export function compile(schema) {
+/** A function that adds the findings about a value to a list: `check(value, path, findings)`. `noError`: a pattern of texts in `error` that mean that there was none. */
+export function compile(schema, noError) {
   const made = new Map();
   const find = (name) => (value, path, findings) => {
     if (!made.has(name)) made.set(name, node(schema.$defs[name], find));
     return made.get(name)(value, path, findings);
   };
+  find.noError = noError === undefined ? null : new RegExp(noError, "u");
   return node(schema, find);
 }
 
@@ -36,7 +37,7 @@ function node(schema, find) {
   if (schema === true) return () => {};
   for (const key in schema) if (!KNOWN.has(key)) throw new Error(`the keyword '${key}' is not supported`);
   if (schema.$ref) return find(schema.$ref.replace("#/$defs/", ""));
-  if (schema.oneOf && schema.oneOf.length === 2) return variants(schema.oneOf.map((each) => node(each, find)));
+  if (schema.oneOf && schema.oneOf.length === 2) return variants(schema.oneOf.map((each) => node(each, find)), find.noError);
   if (schema.anyOf) return anyOf(schema.anyOf, find);
   const steps = [...keywords(schema, find)];
   return (value, path, findings) => {
@@ -46,12 +47,20 @@ function node(schema, find) {
 
 const STOP = Symbol("stop");
 
-/** A record with an `error`, neither null nor blank, is a failed one, whatever its other keys. */
-function variants([answered, failed]) {
+/** A record with an `error`, neither null nor blank, is a failed one, whatever its other keys. With answers and an `error` that means none, that is what is wrong, and it is checked without. */
+function variants([answered, failed], noError) {
   return (value, path, findings) => {
     const error = isObject(value) && Object.hasOwn(value, "error") ? value.error : null;
     const none = error === null || (typeof error === "string" && !stripBlanks(error));
-    (none ? answered : failed)(value, path, findings);
+    if (none) return answered(value, path, findings);
+    const found = [];
+    failed(value, path, found);
+    if (typeof error === "string" && noError?.test(error.trim()) && found.some(({ code }) => code === "MC109")) {
+      found.length = 0;
+      answered({ ...value, error: null }, path, found);
+      found.push(finding("MC109", [...path, "error"], "means that there was no error"));
+    }
+    findings.push(...found);
   };
 }
 

@@ -230,14 +230,14 @@ def test_large_files_are_explained_by_their_start() -> None:
 
 
 @pytest.mark.parametrize(("given", "wanted", "hint"), [
-    (7, "report_id", "write it in quotes, with any leading zeros"),
+    (7, "report_id", "write it in quotes, as the id was given, with its prefix and leading zeros"),
     (7.0, "report_id", "dtype=str"),
     ("0.93", "processing_time_sec", "without quotes"),
     ("1,5", "processing_time_sec", "with a dot"),
     ("1,234.5", "processing_time_sec", "without thousands separators"),
     ("93 %", "processing_time_sec", "without %"),
-    ("1.5 s", "processing_time_sec", "without a unit"),
-    ("NaN", "processing_time_sec", "use null or an empty cell"),
+    ("1.5 s", "processing_time_sec", "without the unit"),
+    ("NaN", "processing_time_sec", "write the reason into 'error'"),
     ("#N/A", "processing_time_sec", "use null or an empty cell"),
     ("Sí", "follow_up", "write true without quotes"),
     ("FALSO", "follow_up", "write false without quotes"),
@@ -267,14 +267,16 @@ def test_percent_cells(contract: str, header: str, row: str) -> None:
     """In every table with numbers, a percentage is explained."""
     content = f"{header}\n{row.format('25%')}\n".encode()
     (problem,) = medcontract.validate(content, contract, name="x.csv").problems
-    assert problem.hint == "write the number without %; where 0 to 1 is expected, 25 % is 0.25"
+    rest = "number without %; where 0 to 1 is expected, 25 % is 0.25"
+    rest = "share as a number from 0 to 1: 25 % is 0.25" if contract == "lesions/predictions" else rest
+    assert problem.hint == f"write the {rest}"
 
 
 def test_percentages_as_numbers() -> None:
-    """Where at most 1 is allowed, a number up to 100 may be a percentage."""
+    """Numbers that add up to 100 where at most 1 is allowed are percentages."""
     record = {"image_id": "I-1", "probabilities": [100.0, *[0.0] * 9]}
     (problem,) = medcontract.validate(json.dumps(record).encode(), "lesions/predictions", name="x.jsonl").problems
-    assert (problem.code, problem.hint) == ("MC105", "if it is a percentage, divide it by 100: 25 % is 0.25")
+    assert (problem.code, problem.hint) == ("MC105", "these are percentages: divide them by 100")
 
 
 def test_columns_of_a_list_are_one_kind(call: Call, tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from tests.commands import SENT, TRUTH, Call, sent_file, truth_file
-from tests.scoring_files import CLASSES, drug, read_rx
+from tests.scoring_files import CLASSES, drug, read_rx, telemetry
 
 import medcontract
 
+AS_DATE = "write the date as in 2026-05-31, not as a number of seconds or days"
 _NO_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
 _SPECIALTIES = "one of Cardiology, Neurology, Oncology, Internal Medicine, Emergency Medicine, Other"
 
@@ -24,14 +25,25 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
 
 @pytest.mark.parametrize(("contract", "changes", "hint"), [
     ("reports/predictions", {"specialty": "Oncology "}, "remove leading and trailing whitespace"),
-    ("reports/predictions", {"urgency": "2"}, "write the name itself, not a number"),
+    ("reports/predictions", {"urgency": "2"}, "write the name, not its number"),
     ("reports/predictions", {"urgency": "N/A"}, _NO_ANSWER),
-    ("reports/predictions", {"specialty": None}, f"{_SPECIALTIES}; {_NO_ANSWER}"),
+    ("reports/predictions", {"specialty": None}, _NO_ANSWER),
+    ("reports/predictions", {"specialty": 3}, f"write the name, not its number: {_SPECIALTIES}"),
     ("reports/predictions", {"follow_up": None}, _NO_ANSWER),
     ("reports/predictions", {"processing_time_sec": "00:00:01"},
-     "write a number of seconds, not a date or a time of day"),
+     "write a number of seconds: 00:01:30 is 90"),
+    ("reports/predictions", {"processing_time_sec": "840 ms"},
+     "write the number of seconds, without a unit: 1 ms is 0.001 seconds"),
+    ("reports/predictions", {"processing_time_sec": "1,250"},
+     "write the number with a dot before its decimals, and without thousands separators"),
     ("triage/response", {"message_sent_time": "2025-05-20T10:00:00Z"},
-     "write a number of seconds, not a date or a time of day"),
+     "write the time as a number of seconds since 1970 (UNIX time)"),
+    ("triage/response", {"model_predictions": [0, 1, 0]},
+     "write the names of those that apply, not their numbers, nor a number for each name"),
+    ("triage/response", {"run_id": 7}, "write a GUID (in Python: str(uuid.uuid4()))"),
+    ("triage/response", {"error": False}, "this means that there was no error: leave it empty (in JSON: null)"),
+    ("triage/response", {"error": "None"}, "leave it empty (in JSON: null)"),
+    ("reports/predictions", {"error": "NaN "}, "leave it empty (in JSON: null)"),
     ("triage/response", {"model_predictions": "airway, bleeding"}, 'write a list of strings: ["…", "…"]'),
     ("triage/response", {"model_predictions": '["airway"]'},
      "write the list itself, not a string: do not call json.dumps on a part of the data"),
@@ -41,17 +53,43 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
      "write an object { … }; its keys are answer, rationale, diagnosis, entities"),
     ("benchmark/predictions", {"prediction": {"entities": ["asthma"]}},
      "write an object { … }; its keys are diagnoses, treatments, medications, symptoms, labs"),
-    ("lesions/predictions", {"probabilities": [-2.5] * 10},
+    ("lesions/predictions", {"probabilities": [-2.5, 3.25, *[0.5] * 8]},
      "if these are logits, apply softmax: expected numbers from 0 to 1"),
-    ("extraction/prescription-labels", {"medications": [{**drug("Losartán"), "duracion": None}]},
-     'if there is none, write an empty string: ""'),
+    ("lesions/predictions", {"probabilities": [-0.0101, *[-6.9] * 9]},
+     "these are logarithms of probabilities: apply exp"),
+    ("lesions/predictions", {"probabilities": [-1.0] * 10}, None),
+    ("lesions/predictions", {"probabilities": [90.5, 9.5, *[0] * 8]}, "these are percentages: divide them by 100"),
+    ("lesions/predictions", {"probabilities": [4, 1, *[0] * 8]},
+     "if these are numbers of votes, divide each by their sum"),
+    ("lesions/predictions", {"probabilities": [1.7, 2.2, *[0] * 8]}, None),
+    ("lesions/predictions", {"probabilities": [0] * 10},
+     "all of them are 0: write the numbers, or why there are none"),
+    ("lesions/predictions", {"probabilities": [0.3, 0.3, 0.3, *[0] * 7]},
+     "write more decimals: rounding changed the sum"),
+    ("lesions/predictions", {"probabilities": [0.91, 0.874, *[0] * 8]},
+     "each image has one class, so the sum is 1, with a tolerance of 0.001"),
+    ("benchmark/predictions", {"scores": {"coherence": 4}}, "the scale is 0 to 1: rescale all values in the same way"),
+    ("benchmark/predictions", {"scores": {"coherence": 87.5}},
+     "if it is a percentage, divide it by 100: 25 % is 0.25"),
+    ("benchmark/predictions", {"prediction": {"answer": 2}},
+     "write the text itself in quotes, not an index or a class number"),
+    ("reports/predictions", {"report_id": 7},
+     "write it in quotes, as the id was given, with its prefix and leading zeros (in pandas: read it with dtype=str)"),
 ])  # fmt: skip
-def test_hint(contract: str, changes: dict[str, Any], hint: str) -> None:
+def test_hint(contract: str, changes: dict[str, Any], hint: str | None) -> None:
     """A wrong value has one hint, which says how to write it."""
     track = contract.partition("/")[0]
     records = TRUTH[track] if contract.endswith(("truth", "labels")) else SENT[track]
     record = {**records[0], **changes}
     assert hints(contract, record) == [hint]
+
+
+@pytest.mark.parametrize("date", [1771232400, 46068, "46068", "1771232400.5"])
+def test_numbers_for_dates(date: Any) -> None:
+    """Seconds since 1970 and the day numbers of a spreadsheet are not dates, with or without quotes."""
+    document = json.dumps({**telemetry(), "evaluation_date": date}).encode()
+    (problem,) = medcontract.validate(document, "reports/telemetry").problems
+    assert problem.hint == AS_DATE
 
 
 LOCATIONS = "1 is arm, 2 is feet, 3 is genitalia, 4 is hand, 5 is head, 6 is leg, 7 is torso"

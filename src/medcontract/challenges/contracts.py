@@ -35,6 +35,7 @@ from medcontract.contracts.rules import (
     unpublish,
 )
 from medcontract.contracts.string_patterns import NON_BLANK
+from medcontract.contracts.wrong_values import no_reason_rule
 from medcontract.plugins.registration import compiled_form
 
 MODULE = "medcontract-challenge"
@@ -162,6 +163,7 @@ def _record_rules(definition: Definition, within: str) -> tuple[RecordRule, ...]
         for name, field in fields.items()
         if field.type == "set"
     ]  # fmt: skip
+    found += [no_reason_rule()] if within == "predictions" else []
     return (*found, *_rules(definition, within, of_records=True))
 
 

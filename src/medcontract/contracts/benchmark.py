@@ -28,6 +28,7 @@ from medcontract.contracts.rules import (
     Unique,
     UniqueSpellings,
 )
+from medcontract.contracts.wrong_values import no_error_rule
 
 
 class Case(OpenModel):
@@ -238,7 +239,7 @@ REFERENCES = Contract(
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="benchmark/predictions", model=Predictions, record=Prediction, list_key="predictions",
-    source="docs/tracks/benchmark.md", title="Predictions of a model",
+    source="docs/tracks/benchmark.md", title="Predictions of a model", record_rules=(no_error_rule("error"),),
     rules=(
         _unique_pair("predictions"),
         Reference(other="benchmark/references", field="sample_id", with_field="task_id", code="MC303",
@@ -253,7 +254,8 @@ SAMPLES = Contract(
     title="References and predictions of a model", rules=(_unique_pair("samples"),),
     record_rules=(RequireAny(field="reference", texts=_TEXTS, present=("reference.entities",), filled=("scores",),
                             code="MC218", message="the sample contains nothing to score",
-                            hint="give a reference answer, rationale, diagnosis or entities, or scores"),),
+                            hint="give a reference answer, rationale, diagnosis or entities, or scores"),
+                  no_error_rule("error")),
 )  # fmt: skip
 WEIGHTS = Contract(
     id="benchmark/weights", model=Weights, source="docs/tracks/benchmark.md", title="Weights of the combined score",

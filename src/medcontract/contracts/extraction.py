@@ -30,6 +30,7 @@ from medcontract.contracts.rules import (
     Requires,
     Unique,
 )
+from medcontract.contracts.wrong_values import no_error_rule
 
 DocType = Literal["prescription", "lab"]
 LabelStatus = Literal["todo", "labeled", "needs_fix", "reviewed"]
@@ -416,20 +417,20 @@ LAB_LABELS = Contract(
 PRESCRIPTION_PREDICTIONS = Contract(
     id="extraction/prescription-predictions", model=PrescriptionPredictions, record=PrescriptionPrediction,
     list_key="documents", source="docs/tracks/extraction.md", title="Predictions for prescriptions",
-    record_rules=(_no_items_if_failed("medicamentos"),),
+    record_rules=(_no_items_if_failed("medicamentos"), no_error_rule("exception")),
     rules=(_unique_doc(), *_match_labels("extraction/prescription-labels")),
 )  # fmt: skip
 LAB_PREDICTIONS = Contract(
     id="extraction/lab-predictions", model=LabPredictions, record=LabPrediction, list_key="documents",
     source="docs/tracks/extraction.md", title="Predictions for laboratory reports",
-    record_rules=(_no_items_if_failed("resultados"), _ambiguous("resultados")),
+    record_rules=(_no_items_if_failed("resultados"), _ambiguous("resultados"), no_error_rule("exception")),
     rules=(_unique_doc(), *_match_labels("extraction/lab-labels")),
 )  # fmt: skip
 RUNS = Contract(
     id="extraction/runs", model=Runs, record=PipelineRun, list_key="runs", flat=True,
     source="docs/tracks/extraction.md", title="Runs of the pipeline",
     record_rules=(CalendarDate(field="started_at", code="MC204", message="this day does not exist",
-                         hint="check the number of days in the month"),),
+                         hint="check the number of days in the month"), no_error_rule("exception")),
     rules=(Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
                   hint="write one record per run"),),
 )  # fmt: skip

@@ -25,6 +25,7 @@ from medcontract.contracts.base import (
 from medcontract.contracts.contract import Contract, StandIn
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, class_named, symbols_of
 from medcontract.contracts.rules import Covers, ForbidValue, Limit, Reference, Sum, Unique
+from medcontract.contracts.wrong_values import no_reason_rule
 
 if TYPE_CHECKING:
     Symbol = str
@@ -249,7 +250,7 @@ PREDICTIONS = Contract(
     title="Predictions of lesion classification",
     record_rules=(Sum(field="probabilities", minimum=0.999, maximum=1.001, code="MC202",
                       message="the probabilities do not sum to 1",
-                      hint="apply softmax and write enough decimals; the tolerance is 0.001"),),
+                      hint="each image has one class, so the sum is 1, with a tolerance of 0.001"), no_reason_rule()),
     rules=(
         Unique(within="predictions", fields=("image_id",), code="MC201", message="'image_id' is repeated",
                hint="write one record per image"),

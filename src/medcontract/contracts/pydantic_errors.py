@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS, without_anchors
+from medcontract.contracts.string_patterns import (
+    ANSWERED,
+    AS_DATE,
+    DATE,
+    FAILED,
+    NON_BLANK,
+    PATTERN_DESCRIPTIONS,
+    without_anchors,
+)
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, Token, is_plain, json_type, plural, shorten, shown_value, value_name
 
@@ -153,12 +161,13 @@ def _unknown_value(context: Context, given: Any) -> Finding:
         return Finding("MC104", f"must be {context['expected'].lower()}")
     message = f"must be {'one of ' * (len(choices) > 1)}{_listed(choices)}"
     if not isinstance(given, str):
-        hint = f"one of {_listed(choices)}"
+        is_number = isinstance(given, int | float) and not isinstance(given, bool)
+        hint = f"{'write the name, not its number: ' * is_number}one of {_listed(choices)}"
         return Finding("MC103", "", hint, expected=("string",), got=json_type(given))
     if given.strip() in choices:
         return Finding("MC104", message, "remove leading and trailing whitespace")
     if re.fullmatch(r"\s*[0-9]+(?:\.0)?\s*", given) and not any(choice.isdigit() for choice in choices):
-        return Finding("MC104", message, "write the name itself, not a number")
+        return Finding("MC104", message, "write the name, not its number")
     return Finding("MC104", message, did_you_mean(given, choices))
 
 
@@ -183,6 +192,8 @@ def _pattern(context: Context, given: Any) -> Finding:
         return Finding("MC106", "must not be blank")
     wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
     wanted = wanted or f"a string that matches {without_anchors(context['pattern'])}"
+    if context["pattern"] == DATE and re.fullmatch(r"\s*[0-9]{5,16}(\.[0-9]+)?\s*", given):
+        return Finding("MC107", f"must be {wanted}", AS_DATE)
     return Finding("MC107", f"must be {wanted}", _format_hint(given))
 
 
@@ -198,16 +209,13 @@ def _format_hint(given: str) -> str | None:
     return None
 
 
-_MOST_PERCENT = 100
 _LARGEST_WRITTEN = 1e16
 """Larger numbers are written with an exponent."""
-_SHARE = "if it is a percentage, divide it by 100: 25 % is 0.25"
 
 
 def _bound(word: str, key: str) -> Callable[[Context, Any], Finding]:
     def make(context: Context, given: Any) -> Finding:
-        is_percentage = key == "le" and context[key] == 1 and 1 < given <= _MOST_PERCENT
-        return Finding("MC105", f"must be {word} {_number(context[key])}", _SHARE if is_percentage else None)
+        return Finding("MC105", f"must be {word} {_number(context[key])}")
 
     return make
 

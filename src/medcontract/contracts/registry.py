@@ -324,8 +324,14 @@ def schemas_at(schema: Schema, path: Path) -> list[Schema]:
         if isinstance(token, int):
             nodes = [variant.get("items", {}) for variant in variants]
         else:
-            nodes = [variant.get("properties", {}).get(token, {}) for variant in variants]
+            nodes = [_member(variant, token) for variant in variants]
     return [variant for node in nodes for variant in variants_of(node, schema)]
+
+
+def _member(schema: Schema, name: str) -> Schema:
+    others = schema.get("additionalProperties")
+    found: Schema = schema.get("properties", {}).get(name, others if isinstance(others, dict) else {})
+    return found
 
 
 def value_at(value: Any, path: Path) -> Any:

@@ -21,6 +21,7 @@ from medcontract.contracts.base import (
 )  # fmt: skip
 from medcontract.contracts.contract import Contract, StandIn
 from medcontract.contracts.rules import CalendarDate, Covers, Equal, Reference, Unique
+from medcontract.contracts.wrong_values import no_error_rule, no_reason_rule
 
 Specialty = Literal["Cardiology", "Neurology", "Oncology", "Internal Medicine", "Emergency Medicine", "Other"]
 Urgency = Literal["Emergency", "Urgent", "Routine"]
@@ -232,6 +233,7 @@ TRUTH = Contract(
 PREDICTIONS = Contract(
     id="reports/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
     flat=True, source="docs/tracks/reports.md", title="Predictions of report classification",
+    record_rules=(no_reason_rule(),),
     rules=(
         _DATE_RULE,
         Unique(within="predictions", fields=("run_id", "report_id"), defaults=(("run_id", "1"),), code="MC201",
@@ -255,6 +257,7 @@ TELEMETRY = Contract(
         _DATE_RULE,
         Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
                hint="write one record per run"),
+        no_error_rule("exception", items="runs"),
     ),
 )  # fmt: skip
 SCORE = Contract(

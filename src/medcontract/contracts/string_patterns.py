@@ -27,6 +27,9 @@ PATTERN_DESCRIPTIONS = {
 }
 """What each pattern requires, for messages."""
 
+AS_DATE = "write the date as in 2026-05-31, not as a number of seconds or days"
+"""The hint about a number where a date is expected."""
+
 
 def without_anchors(pattern: str) -> str:
     """A pattern as it was written, without the anchors and the group that are added so that it matches completely."""

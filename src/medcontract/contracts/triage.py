@@ -35,6 +35,7 @@ from medcontract.contracts.rules import (
     SameValue,
     Unique,
 )  # fmt: skip
+from medcontract.contracts.wrong_values import no_error_rule
 
 
 class Lsi(StrictModel):
@@ -241,6 +242,7 @@ RESPONSE = Contract(
                  message="'raw_response' without 'error'", hint="use it only for answers with an error"),
         Distinct(field="model_predictions", code="MC211", severity="warning",
                  message="this group is listed twice", hint="list each group once"),
+        no_error_rule("error"),
     ),
     rules=(
         _DATE_RULE,

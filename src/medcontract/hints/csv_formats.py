@@ -11,8 +11,8 @@ from typing import NamedTuple
 from medcontract.contracts import recognition
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.wrong_values import LOCAL_BOOLEANS
 from medcontract.errors import NotRecognized
-from medcontract.hints.keys_and_values import LOCAL_BOOLEANS
 from medcontract.hints.table_arrangements import IN_CSV, other_arrangement
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Ref, is_plain

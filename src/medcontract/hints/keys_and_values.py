@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -9,7 +10,19 @@ from types import MappingProxyType
 from typing import Any
 
 from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, value_at, variants_of
+from medcontract.contracts.string_patterns import AS_DATE, DATE, GUID
 from medcontract.contracts.suggestions import did_you_mean
+from medcontract.contracts.wrong_values import (
+    ERROR_FIELDS,
+    LEAVE_EMPTY,
+    PRINTED_NUMBERS,
+    UNIT_NAMES,
+    decimal,
+    means_no_error,
+    meant_boolean,
+    quantity,
+    unit_of,
+)
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, is_plain
 from medcontract.reading.diagnosis import index_hint
@@ -43,11 +56,11 @@ def with_hints(
     explained = []
     for number, finding in enumerate(findings):
         if finding.code not in ("MC101", "MC102"):
-            given = value_at(parsed, finding.path)
             if number < _MOST_HINTS:
-                hint = value_hint(finding, given, schema, in_table)
+                hint = value_hint(finding, parsed, schema, in_table)
             else:
-                hint = finding.hint or type_hint(finding.expected, given, in_table)
+                given = value_at(parsed, finding.path)
+                hint = finding.hint or type_hint(finding.expected, given, in_table, finding.path)
         elif number < _MOST_HINTS:
             hint = _into_object(finding, scattered) or _key_hint(finding, renames, schema, other, inner)
         else:
@@ -167,34 +180,35 @@ def rename_hint(name: str | None) -> str | None:
     return f"rename '{name}'" if is_plain(name) else "rename the one with the similar name"
 
 
+def no_error(parsed: Any, errors: Sequence[Finding]) -> list[Finding]:
+    """Return the finding about an `error` that says that there was none, next to answers; none if that is not so."""
+    given = parsed.get("error") if isinstance(parsed, dict) else None
+    is_cause = isinstance(given, str) and means_no_error(given) and any(each.code == "MC109" for each in errors)
+    message = f"'{given.strip()}' in 'error' means that there was no error" if is_cause else ""
+    return [Finding("MC109", message, LEAVE_EMPTY, path=("error",))] if is_cause else []
+
+
 Spread = Mapping[str, Sequence[str]]
 """The columns of list fields that have one item per name."""
 
-LOCAL_BOOLEANS = {
-    "verdadero": "true", "verdadeiro": "true", "vrai": "true", "vero": "true", "wahr": "true",
-    "falso": "false", "faux": "false", "falsch": "false",
-}  # fmt: skip
-"""What spreadsheets in other languages write for true and false."""
-_BOOLEANS = {
-    "true": "true", "yes": "true", "y": "true", "t": "true", "1": "true", "sí": "true", "si": "true", "s": "true",
-    "false": "false", "no": "false", "n": "false", "f": "false", "0": "false", **LOCAL_BOOLEANS,
-}  # fmt: skip
 _DECIMAL_COMMA = lazy_pattern(r"\s*-?[0-9]+,[0-9]+\s*")
 _PLAIN_NUMBER = lazy_pattern(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
+_AMBIGUOUS = lazy_pattern(r"\s*-?[1-9][0-9]{0,2},[0-9]{3}\s*")
+"""A decimal comma, or a thousands separator."""
+_PERCENT = lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*")
+_CLOCK = lazy_pattern(r"\s*[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?\s*")
+_DATE_LIKE = lazy_pattern(r"\s*([0-9]{4}([-./])[0-9]{2}\2[0-9]{2}.*|[0-9]{1,2}([-./])[0-9]{1,2}\3[0-9]{4}.*)\s*")
 _NUMBER_HINTS = (
-    (lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*"),
-     "write the number without %; where 0 to 1 is expected, 25 % is 0.25"),
     (lazy_pattern(r"\s*-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?\s*"),
      "write the number without thousands separators"),
     (lazy_pattern(r"\s*(nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?)\s*", re.IGNORECASE),
      "write a number; if there is none, use null or an empty cell where that is allowed"),
-    (lazy_pattern(r"\s*([0-9]{4}([-./])[0-9]{2}\2[0-9]{2}.*|[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?)\s*"),
-     "write a number of seconds, not a date or a time of day"),
-    (lazy_pattern(r"\s*[<>≤≥~]?\s*-?[0-9]+([.,][0-9]+)?\s*[a-zA-Zµμ°/]{1,10}\s*"),
-     "write only the number, without a unit"),
+    (lazy_pattern(r"\s*[<>≤≥~]\s*-?[0-9]+([.,][0-9]+)?\s*"), "write only the number"),
     (lazy_pattern(r"\s*"), "write a number; it must not be empty"),
 )  # fmt: skip
 """For strings that were meant as a number: the first pattern that matches."""
+_UNIX_TIMES = frozenset({"message_sent_time", "message_received_time"})
+"""Fields in seconds since 1970."""
 _NAMED = {"location": ("arm", "feet", "genitalia", "hand", "head", "leg", "torso")}
 """The names of the values 1, 2, … of a field."""
 _LONGEST_NUMBER = 200
@@ -205,22 +219,28 @@ _WITHOUT_ANSWER = "if there is no answer, write the reason into 'error', without
 NOT_A_STRING = "write the list itself, not a string: do not call json.dumps on a part of the data"
 
 
-def value_hint(finding: Finding, given: Any, schema: dict[str, Any], in_table: bool = False) -> str | None:
+def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: bool = False) -> str | None:
     """Return the hint about a wrong value, which may complete the hint that the finding has."""
-    hint = finding.hint or _named_hint(finding, given, schema) or type_hint(finding.expected, given, in_table)
+    given = value_at(parsed, finding.path)
+    nodes = schemas_at(schema, finding.path)
+    if finding.path and finding.path[-1] in ERROR_FIELDS and means_no_error(given):
+        return f"this means that there was no error: {LEAVE_EMPTY}"
+    hint = finding.hint or _named_hint(finding, given, schema)
+    hint = hint or type_hint(finding.expected, given, in_table, finding.path, nodes)
     if finding.expected == ("array",) and finding.got == "object":
         hint = _list_hint(given, _expects_names(finding.path, schema))
     if finding.code not in ("MC103", "MC104", "MC105", "MC106"):
         return hint
     if _may_be_failed(finding, schema):
-        return f"{hint}; {_WITHOUT_ANSWER}" if hint else _WITHOUT_ANSWER
+        return _WITHOUT_ANSWER
     if hint:
         return hint
     if finding.expected == ("object",):
         return _object_hint(finding.path, schema)
-    if finding.got == "null" and all(node == {"type": "string"} for node in schemas_at(schema, finding.path)):
+    if finding.got == "null" and all(node == {"type": "string"} for node in nodes):
         return 'if there is none, write an empty string: ""'
-    return _share_hint(finding.path, schema) if finding.code == "MC105" else None
+    is_number = finding.code == "MC105" and finding.path
+    return _range_hint(finding.path, given, schema, parsed) if is_number else None
 
 
 def _named_hint(finding: Finding, given: Any, schema: dict[str, Any]) -> str | None:
@@ -245,45 +265,96 @@ def spread_hint(finding: Finding, spread: Spread) -> str | None:
     return finding.hint
 
 
-def type_hint(expected: Sequence[str], given: Any, in_table: bool = False) -> str | None:
-    """Return how to write a value as one of the expected JSON types."""
+def type_hint(
+    expected: Sequence[str], given: Any, in_table: bool = False, path: Path = (), nodes: Sequence[Any] = ()
+) -> str | None:
+    """Return how to write a value as one of the expected JSON types. `nodes`: the schemas of the value."""
     wants_number = "number" in expected or "integer" in expected
-    hint = number_hint(given, in_table) if wants_number else None
+    field = next((token for token in reversed(path) if isinstance(token, str)), "")
+    hint = number_hint(given, in_table, field, nodes) if wants_number else None
     if hint is None and "boolean" in expected and not wants_number:
         hint = boolean_hint(given, in_table)
     if hint is None and "string" in expected:
-        hint = _string_hint(given, in_table)
+        hint = _string_hint(given, in_table, path, nodes)
     return _list_hint(given) if hint is None and tuple(expected) == ("array",) else hint
 
 
-def number_hint(given: Any, in_table: bool = False) -> str | None:
+def number_hint(given: Any, in_table: bool = False, field: str = "", nodes: Sequence[Any] = ()) -> str | None:
     """Return how to write the value as a number. Cells of tables have no quotes."""
     text = given.strip() if isinstance(given, str) else None
     if text is None or len(text) > _LONGEST_NUMBER:
         return None
+    if _AMBIGUOUS.fullmatch(text):
+        return "write the number with a dot before its decimals, and without thousands separators"
     if _DECIMAL_COMMA.fullmatch(text):
         comma = "write the number with a dot, not a comma: 0.5"
         return comma if in_table else "write the number without quotes and with a dot"
     if _PLAIN_NUMBER.fullmatch(text):
         return "write the number as in JSON, such as 0.5" if in_table else "write the number without quotes"
-    return next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(text)), None)
+    if _PERCENT.fullmatch(text):
+        if any(node.get("maximum") == 1 for node in nodes):
+            return "write the share as a number from 0 to 1: 25 % is 0.25"
+        known = unit_of(field) == "percent"
+        return f"write the number without %{'' if known else '; where 0 to 1 is expected, 25 % is 0.25'}"
+    if _CLOCK.fullmatch(text) or _DATE_LIKE.fullmatch(text):
+        return _time_hint(field, is_clock=_CLOCK.fullmatch(text) is not None)
+    return _unit_hint(text, field) or next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(text)), None)
+
+
+def _time_hint(field: str, is_clock: bool) -> str:
+    """Return the hint about a date or a time of day where a number is expected."""
+    if field in _UNIX_TIMES:
+        return "write the time as a number of seconds since 1970 (UNIX time)"
+    unit = UNIT_NAMES.get(unit_of(field) or "")
+    if is_clock and unit in ("seconds", "milliseconds"):
+        return f"write a number of {unit}: 00:01:30 is {90 if unit == 'seconds' else 90_000}"
+    return "write a number, not a date or a time of day"
+
+
+def _unit_hint(text: str, field: str) -> str | None:
+    """Return the hint about a number with a unit: what one such unit is in that of the field."""
+    found = quantity(text, field)
+    if found is None:
+        return None
+    factor = None if found.factor is None else decimal(found.factor)
+    if factor == "1":
+        return "write only the number, without the unit"
+    expected = UNIT_NAMES.get(unit_of(field) or "", unit_of(field))
+    if factor and expected:
+        return f"write the number of {expected}, without a unit: 1 {found.unit} is {factor} {expected}"
+    return f"write only the number{f' of {expected}' if expected else ''}, without a unit"
 
 
 def boolean_hint(given: Any, in_table: bool = False) -> str | None:
     """Return how to write the value as true or false: which of the two, if that is clear."""
     if not isinstance(given, str | int | float):
         return None
-    wanted = _BOOLEANS.get(str(given).strip().lower().removesuffix(".0"))
+    wanted = meant_boolean(given)
     if isinstance(given, str):
         return f"write {wanted or 'true or false'}{'' if in_table else ' without quotes'}"
     return f"write {wanted}" if wanted else None
 
 
-def _string_hint(given: Any, in_table: bool) -> str | None:
+def _string_hint(given: Any, in_table: bool, path: Path, nodes: Sequence[Any]) -> str | None:
+    """Return what to write instead of a number: quotes alone are rarely right."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         return "write the text itself, without brackets" if isinstance(given, list) and len(given) == 1 else None
+    if path and isinstance(path[-1], int):
+        return "write the names of those that apply, not their numbers, nor a number for each name"
+    field = next((token for token in reversed(path) if isinstance(token, str)), "")
+    patterns = {node.get("pattern") for node in nodes}
+    if DATE in patterns:
+        return AS_DATE
+    if GUID in patterns:
+        return "write a GUID (in Python: str(uuid.uuid4()))"
+    if field in ERROR_FIELDS:
+        return "write the reason as text"
     how = "store the column as text" if in_table else "write it in quotes"
-    return f"{how}, with any leading zeros (in pandas: read it with dtype=str)"
+    if field in PRINTED_NUMBERS:
+        return f"{how}, as it is printed"
+    if field.lower().endswith("id"):
+        return f"{how}, as the id was given, with its prefix and leading zeros (in pandas: read it with dtype=str)"
+    return "write the text itself in quotes, not an index or a class number"
 
 
 def _list_hint(given: Any, of_names: bool = False) -> str | None:
@@ -325,9 +396,42 @@ def _object_hint(path: Path, schema: dict[str, Any]) -> str | None:
     return f"write an object {{ … }}; its keys are {', '.join(keys[:_MOST_KEYS])}{more}"
 
 
-def _share_hint(path: Path, schema: dict[str, Any]) -> str | None:
-    """Return the hint about a negative item of a list of numbers from 0 to 1."""
+def _range_hint(path: Path, given: Any, schema: dict[str, Any], parsed: Any) -> str | None:
+    """Return the hint about a number outside 0 to 1. A unit or scale is named only if the values look like it."""
     nodes = [node for node in schemas_at(schema, path) if node]
-    in_range = nodes and all(node.get("minimum") == 0 and node.get("maximum") == 1 for node in nodes)
-    is_item = path and isinstance(path[-1], int)
-    return "if these are logits, apply softmax: expected numbers from 0 to 1" if in_range and is_item else None
+    if not nodes or not all(node.get("minimum") == 0 and node.get("maximum") == 1 for node in nodes):
+        return None
+    items = value_at(parsed, path[:-1]) if isinstance(path[-1], int) else None
+    if isinstance(items, list):
+        return _scale_of(items)
+    if isinstance(given, int | float) and _PERCENT_FROM < given <= 100:
+        return "if it is a percentage, divide it by 100: 25 % is 0.25"
+    return "the scale is 0 to 1: rescale all values in the same way"
+
+
+_PERCENT_FROM = 10
+"""Smaller single numbers may be of another scale, such as 1 to 5 or 0 to 10."""
+
+
+def _scale_of(items: list[Any]) -> str | None:
+    """Return how to make probabilities of the numbers of a list; None if that is not clear."""
+    numbers = [float(item) for item in items if isinstance(item, int | float) and not isinstance(item, bool)]
+    if len(numbers) < max(2, len(items)) or len(set(numbers)) == 1:
+        return None
+    low, high = min(numbers), max(numbers)
+    if low < 0:
+        if high <= 0 and abs(math.fsum(map(math.exp, numbers)) - 1) < _ROUNDED:
+            return "these are logarithms of probabilities: apply exp"
+        is_whole = all(number.is_integer() for number in numbers)
+        return None if is_whole or high - low <= 1 else _LOGITS
+    total = math.fsum(numbers)
+    if abs(total - 100) < 100 * _ROUNDED:
+        return "these are percentages: divide them by 100"
+    if all(number.is_integer() for number in numbers):
+        return "if these are numbers of votes, divide each by their sum"
+    return None
+
+
+_LOGITS = "if these are logits, apply softmax: expected numbers from 0 to 1"
+_ROUNDED = 0.02
+"""The relative difference of a sum that rounding explains."""

@@ -146,9 +146,12 @@ def examine_structure(
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
     if errors:
-        from medcontract.hints.keys_and_values import with_hints
+        from medcontract.hints.keys_and_values import no_error, with_hints
 
-        errors = with_hints(_without_consequences(errors, faults, rest), schema, parsed, spread, in_table)
+        meant = no_error(parsed, errors)
+        if meant:
+            errors = check_structure(adapter, {**parsed, "error": None}, all_keys(schema)).findings
+        errors = with_hints(_without_consequences(errors, faults, rest), schema, parsed, spread, in_table) + meant
     findings = faults + errors if faults else errors
     return Examined(None if findings else value, findings, parsed, rest)
 

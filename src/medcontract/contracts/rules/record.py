@@ -81,7 +81,17 @@ class Sum(RecordRule, frozen=True, kw_only=True):
         total = math.fsum(numbers)
         if self.minimum <= total <= self.maximum:
             return ()
-        return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
+        return (self.finding((self.field,), hint=self._reason(numbers, total))._replace(value=f"sum {total!r}"),)
+
+    def _reason(self, numbers: Sequence[float], total: float) -> str | None:
+        """Return the hint about numbers that are all 0, or that were rounded so much that their sum changed."""
+        if total == 0:
+            return "all of them are 0: write the numbers, or why there are none"
+        for digits in (1, 2, 3, 4):
+            change = len(numbers) * 0.5 * 0.1**digits
+            if self.minimum - change <= total <= self.maximum + change and all(x == round(x, digits) for x in numbers):
+                return "write more decimals: rounding changed the sum"
+        return None
 
     def all_pass(self, values: Sequence[object]) -> bool:
         lists = list(map(attrgetter(self.field), values))
@@ -222,18 +232,21 @@ class ForbidValue(RecordRule, frozen=True, kw_only=True):
 
 
 class ForbidPattern(RecordRule, frozen=True, kw_only=True):
-    """In each object of the list `items`, the string `field`, stripped of blanks, does not match `pattern`.
+    """The string `field`, stripped of blanks, does not match `pattern`; null is the empty string.
 
-    Null is the empty string.
+    With `items`, that of each object of this list.
     """
 
     kind: ClassVar = "forbid-pattern"
-    items: str
+    items: str | None = None
     field: str
     pattern: str
 
     def check(self, value: object) -> Sequence[Finding]:
         matches = _compiled(self.pattern).search
+        if self.items is None:
+            text = getattr(value, self.field)
+            return (self.finding((self.field,)),) if text and matches(text.strip(BLANKS)) else ()
         return [
             self.finding((self.items, index, self.field))
             for index, item in enumerate(getattr(value, self.items))
