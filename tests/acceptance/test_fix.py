@@ -39,6 +39,17 @@ JSON_REPAIRS = {
     "case of a key": TEXT.replace('"specialty"', '"Specialty"'),
     "separators of a key": TEXT.replace("processing_time_sec", "processing-time-sec"),
     "misspelled key": TEXT.replace('"specialty"', '"speciality"'),
+    "number for a boolean": _changed(follow_up=1),
+    "decimal for a boolean": _changed(follow_up=1.0),
+    "yes in Spanish": _changed(follow_up="Sí"),
+    "decimal comma": _changed(processing_time_sec="0,5"),
+    "unit of the field": _changed(processing_time_sec="0.5 s"),
+    "comments": TEXT.replace('"predictions"', '/* one\nrun */ "predictions"').replace("}]", "}] // end\n"),
+    "translated key": TEXT.replace('"specialty"', '"especialidad"'),
+    "no error": _changed(error="NaN"),
+    "no error in words": _changed(error="200 OK"),
+    "no error as a value": _changed(error=False),
+    "no error as a list": _changed(error=[]),
     "misspelled header": TEXT.replace('"team_name"', '"teamName"'),
 }
 
@@ -56,7 +67,9 @@ def test_json(call: Call, name: str, mark: str) -> None:
     assert call("fix", "--contract", "reports/predictions", path, "--write").code == 0
     written = path.read_text(encoding="utf-8")
     assert written.startswith(mark)
-    assert json.loads(written.removeprefix("\ufeff")) == json.loads(TEXT)
+    fixed = json.loads(written.removeprefix("\ufeff"))
+    assert fixed["predictions"][0].pop("error", None) is None
+    assert fixed == json.loads(TEXT)
     assert call("fix", path).out.startswith("Nothing to fix.")
 
 
@@ -66,6 +79,15 @@ TABLES = {
     "index": "".join(f"{start}{line}\n" for start, line in zip((",", "0,"), LESIONS.splitlines(), strict=True)),
     "lower case": LESIONS.lower().replace("i-1", "I-1"),
     "percent": LESIONS.replace("0.1,", "10%,", 1),
+    "tabs": LESIONS.replace(",", "\t"),
+    "line for a spreadsheet": "sep=;\n" + LESIONS.replace(".", "·").replace(",", ";").replace("·", ","),
+    "quoted decimal commas": LESIONS.replace("0.1", '"0,1"'),
+    "comments": f"# model: a, seed 3\n{LESIONS}# end\n",
+    "empty rows": LESIONS.replace("I-1", ",,,,,,,,,,\nI-1") + " ,,,,,,,,,,\n",
+    "repeated header": LESIONS + LESIONS.partition("\n")[0] + "\n",
+    "commas at the end": LESIONS.replace("\n", ",\n"),
+    "comma in the header": LESIONS.replace("ON\n", "ON,,\n"),
+    "prefix of all classes": LESIONS.replace(CLASSES, "p_" + CLASSES.replace(",", ",p_")),
     "spaces": LESIONS.replace("0.1,", " 0.1 ,"),
 }
 
@@ -78,6 +100,95 @@ def test_tables(call: Call, name: str, end: str) -> None:
     path.write_bytes(TABLES[name].replace("\n", end).encode())
     assert call("fix", f"lesions/predictions={path}", "--write").code == 0
     assert path.read_bytes().decode().replace("0.10", "0.1") == LESIONS.replace("\n", end)
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_wide_encodings(call: Call, codec: str) -> None:
+    """UTF-16 becomes UTF-8; without its mark, it is not certain."""
+    path = Path("sent.json")
+    path.write_bytes(TEXT.encode(codec))
+    assert call("fix", path, "--write").code == (0 if codec == "utf-16" else 1)
+    assert path.read_bytes() == TEXT.encode("utf-8" if codec == "utf-16" else codec)
+
+
+def test_paths(call: Call) -> None:
+    """Backslashes become slashes, but only in relative paths."""
+    head, rows = "image_id,image_path,age,gender,location\n", "I-1,images\\a.png,61,f,7\nI-2,C:\\b.png,34,m,6\n"
+    Path("cases.csv").write_text(head + rows, encoding="utf-8")
+    assert call("fix", "lesions/cases=cases.csv", "--write").code == 1
+    assert Path("cases.csv").read_text(encoding="utf-8") == head + rows.replace("images\\", "images/")
+
+
+def test_class_numbers_are_not_booleans(call: Call) -> None:
+    """0 and 1 are booleans only if no other number is there."""
+    records = [{**PREDICTION, "report_id": f"R-{number}", "follow_up": number} for number in (0, 1, 2)]
+    text = "".join(f"{json.dumps(record)}\n" for record in records)
+    Path("sent.jsonl").write_text(text, encoding="utf-8")
+    assert call("fix", "sent.jsonl", "--write").code == 1
+    assert Path("sent.jsonl").read_text(encoding="utf-8") == text
+
+
+IDS: dict[str, tuple[list[Any], list[str]]] = {
+    "numbers": ([7, 12], ["R-007", "R-012"]),
+    "lost zeros": (["7", "12"], ["007", "012"]),
+    "blanks": (["R-1 ", " R-2"], ["R-1", "R-2"]),
+    "case": (["r-1", "r-2"], ["R-1", "R-2"]),
+    "prefix": (["images/R-1", "images/R-2"], ["R-1", "R-2"]),
+}
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "csv"])
+@pytest.mark.parametrize("name", IDS)
+def test_ids(call: Call, name: str, suffix: str) -> None:
+    """Ids that can only mean one of the expected ones are written as there, and only if these are given."""
+    given, expected = IDS[name]
+    Path("cases.csv").write_text("\n".join(["report_id", *expected, "S-9"]), encoding="utf-8")
+    records = [{**PREDICTION, "report_id": each} for each in given]
+    lines = [json.dumps(record) for record in records]
+    texts = {"json": f'{{"team_name": "A", "predictions": [{", ".join(lines)}]}}', "jsonl": "\n".join(lines)}
+    rows = [",".join(map(str, record.values())).replace("True", "true") for record in records]
+    path = Path(f"sent.{suffix}")
+    text = texts.get(suffix, "\n".join([",".join(PREDICTION), *rows]))
+    path.write_text(text, encoding="utf-8")
+    call("fix", path, "--write")
+    assert path.read_text(encoding="utf-8") == text
+    ran = call("fix", path, "--write", "--cases", "reports/cases=cases.csv")
+    assert ran.code == 0
+    assert "wrote 'report_id' as it is expected (2 times)" in ran.out
+    loaded = medcontract.load(path, "reports/predictions").value
+    records_found: Any = loaded.predictions if suffix == "json" else loaded
+    found = [record.report_id for record in records_found]
+    assert found == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), [
+    (["7"], ["07", "007"]),
+    (["7", "007"], ["07"]),
+    (["r-1", "R-1"], ["R-1"]),
+    (["x/R-1", "x/R-2", "Q"], ["R-1", "R-2", "S"]),
+])  # fmt: skip
+def test_ids_that_may_mean_several(call: Call, given: list[str], expected: list[str]) -> None:
+    """Two expected ids for one, two ids for an expected one, and a prefix that not all have are not certain."""
+    Path("cases.csv").write_text("\n".join(["report_id", *expected]), encoding="utf-8")
+    text = "".join(f"{json.dumps({**PREDICTION, 'report_id': each})}\n" for each in given)
+    Path("sent.jsonl").write_text(text, encoding="utf-8")
+    ran = call("fix", "sent.jsonl", "--write", "--cases", "cases.csv")
+    assert ran.out.startswith("Nothing to fix.")
+    assert Path("sent.jsonl").read_text(encoding="utf-8") == text
+
+
+def test_several_files(call: Call) -> None:
+    """Each file is repaired by itself, and a folder is explained."""
+    for name, text in {"a.json": JSON_REPAIRS["case"], "b.json": TEXT[:-2]}.items():
+        Path(name).write_text(text, encoding="utf-8")
+    ran = call("fix", "--write", "--contract", "reports/predictions", "a.json", "b.json")
+    assert ran.code == 1
+    assert "a.json: ok" in ran.out
+    assert "b.json: not ok" in ran.out
+    assert Path("a.json").read_text(encoding="utf-8") == TEXT
+    ran = call("fix", ".", "--write")
+    assert (ran.code, ran.out) == (2, "")
+    assert "pass the files in it: fix takes several" in ran.err
 
 
 def test_booleans_of_a_spreadsheet(call: Call) -> None:
@@ -114,17 +225,17 @@ def test_encoding(call: Call, text: str, certain: bool) -> None:
 
 @pytest.mark.parametrize(("suffix", "indent"), [("json", None), ("json", 2), ("jsonl", None)])
 def test_numbers_for_texts(call: Call, suffix: str, indent: int | None) -> None:
-    """The digits as written are put in quotes; an id and an exception stay."""
-    item = {"nombre_prueba": 7, "valor": 5.0, "unidad": -0.5, "estado": None}
+    """The digits as written are put in quotes where a number is often printed alone; ids, names and states stay."""
+    item = {"nombre_prueba": "7", "valor": 5.0, "unidad": "", "estado": None}
     record = {"doc_id": "L-1", "parse_success": True, "resultados": [item, {"valor": "1,50"}]}
     path = Path(f"sent.{suffix}")
     text = json.dumps(record if suffix == "jsonl" else {"documents": [record]}, indent=indent)
     path.write_text(text, encoding="utf-8")
     ran = call("fix", f"extraction/lab-predictions={path}", "--write")
     assert ran.code == 0, ran.out
-    right = text.replace(": 7,", ': "7",').replace(": 5.0,", ': "5.0",').replace(": -0.5,", ': "-0.5",')
+    right = text.replace(": 5.0,", ': "5.0",')
     assert path.read_text(encoding="utf-8") == right
-    for field, value in (("doc_id", 7), ("exception", 0)):
+    for field, value in (("doc_id", 7), ("resultados", [{"estado": 1}]), ("resultados", [{"nombre_prueba": 2}])):
         text = json.dumps({"documents": [{**record, "resultados": [], field: value}]})
         path = Path("other.json")
         path.write_text(text, encoding="utf-8")
@@ -134,9 +245,14 @@ def test_numbers_for_texts(call: Call, suffix: str, indent: int | None) -> None:
 
 @pytest.mark.parametrize(("text", "code"), [
     (_changed(specialty="Heart"), "MC104"),
-    (_changed(follow_up=1), "MC103"),
+    (_changed(follow_up=2), "MC103"),
+    (_changed(specialty=3), "MC103"),
     (_changed(report_id=7), "MC103"),
-    (_changed(processing_time_sec="0,5"), "MC103"),
+    (_changed(processing_time_sec="1,500"), "MC103"),
+    (_changed(processing_time_sec="500 ms"), "MC103"),
+    (TEXT.replace("processing_time_sec", "processing_time_ms"), "MC101"),
+    (TEXT.replace("processing_time_sec", "processing_time"), "MC101"),
+    (TEXT.replace('"specialty"', '"true_specialty"'), "MC101"),
     (_changed(processing_time_sec="NaN"), "MC103"),
     (TEXT.replace('"specialty"', '"Specialty": "Oncology", "SPECIALTY"'), "MC102"),
     (_changed(Specialty="Oncology"), "MC102"),
@@ -153,6 +269,16 @@ def test_nothing_is_guessed(call: Call, text: str, code: str) -> None:
     assert code in ran.out
     assert "Nothing was fixed" in ran.out
     assert path.read_text(encoding="utf-8") == text
+
+
+def test_an_error_without_answer_stays(call: Call) -> None:
+    """Where there is no answer, an 'error' that means none is not removed: the record would lack everything."""
+    Path("sent.json").write_text(_changed(error="NaN", specialty=..., urgency=..., follow_up=...), encoding="utf-8")
+    Path("sent.csv").write_text(f"image_id,{CLASSES},error\nI-1,,,,,,,,,,,nan\n", encoding="utf-8")
+    ran = call("fix", "sent.json", "lesions/predictions=sent.csv")
+    assert ran.code == 0
+    assert ran.out.count("Nothing to fix.") == 2
+    assert ran.out.count("hint: write why there is no answer") == 2
 
 
 def test_values_do_not_leak(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +358,7 @@ def test_vectors(tmp_path: Path, vector: Any) -> None:
     if before.wrong_call:
         pytest.skip("not a file of a contract")
     fixed = medcontract.fix(vector.path, contract)
-    assert not (before.ok and fixed.changed)
+    assert not (before.ok and not before.warnings and fixed.changed)
     assert not fixed.changed or fixed.remaining.errors <= before.errors or before.contract is None
 
 
@@ -244,3 +370,41 @@ def test_any_text(tmp_path_factory: pytest.TempPathFactory, text: str, extension
     path.write_text(text, encoding="utf-8", newline="")
     for contract in ("reports/predictions", None):
         medcontract.fix(path, contract)
+
+
+JUNK: dict[str, list[Any]] = {
+    "report_id": ["R-1", " R-2", 7, ""],
+    "specialty": ["Oncology", "oncology ", 3, None, "Heart"],
+    "urgency": ["Urgent", "URGENT", "0"],
+    "follow_up": [True, 0, 1, 2, "no", "Sí", "maybe"],
+    "processing_time_sec": [0.5, "0,5", "1,500", "0.5 s", "12 %", "nan", -1],
+    "error": [..., None, "", "nan", 0, False, "timeout"],
+    "run_id": [..., "1", 1],
+    "Urgency": [..., ..., "Routine"],
+}
+
+
+@property_settings(200)
+@given(st.lists(st.fixed_dictionaries({name: st.sampled_from(values) for name, values in JUNK.items()}), max_size=4))
+def test_only_what_is_wrong(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> None:
+    """No value without a problem changes, none is lost, errors become fewer, and a second repair finds nothing."""
+    path = tmp_path_factory.getbasetemp() / "junk.json"
+    sent = [{name: value for name, value in record.items() if value is not ...} for record in records]
+    path.write_text(json.dumps({"team_name": "A", "predictions": sent}), encoding="utf-8")
+    before = medcontract.validate(path, "reports/predictions")
+    without = [
+        {**record, "error": None if record.get("error") in ("nan", 0) else record.get("error")} for record in sent
+    ]
+    answered = json.dumps({"team_name": "A", "predictions": without}).encode()
+    hidden = medcontract.validate(answered, "reports/predictions").problems  # by an error that means none
+    wrong = {problem.pointer for problem in (*before.problems, *hidden)}
+    fixed = medcontract.fix(path, "reports/predictions", write=True)
+    after = json.loads(path.read_text(encoding="utf-8"))["predictions"]
+    assert len(after) == len(sent)
+    for number, (old, new) in enumerate(zip(sent, after, strict=True)):
+        kept = {name for name in old if f"/predictions/{number}/{name}" not in wrong}
+        assert {name: old[name] for name in kept} == {name: new[name] for name in kept}
+        assert len(old) == len(new)
+    shape = [sum(each.code < "MC2" for each in report.problems) for report in (before, fixed.remaining)]
+    assert shape[1] < shape[0] or not fixed.changed or before.warnings
+    assert not medcontract.fix(path, "reports/predictions").changed

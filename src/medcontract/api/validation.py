@@ -183,11 +183,12 @@ def frame_schema(contract: str) -> DataFrameSchema:
     return pandera_schemas.frame_schema(contract)
 
 
-def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> Fix:
+def fix(file: FileName, contract: str | None = None, *, cases: FileName | None = None, write: bool = False) -> Fix:
     """Repair what has exactly one right repair in a .json, .jsonl or .csv file, and check the result.
 
     The result is truthy if the repaired file is valid; `diff()` shows the changes. With `write`, the file is replaced.
-    Raises `CallError` if the file cannot be read or written.
+    `cases` is a file with the expected ids, such as the cases or the truth: ids that can only mean one of them are
+    written as there. Raises `CallError` if the file cannot be read or written, and `InvalidData` if `cases` is invalid.
     """
     from medcontract.atomic_write import write_file
     from medcontract.evaluation.files import split
@@ -199,7 +200,7 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     if len(files) != 1:
         raise CallError(f"expected one file, got {len(files)}", "call fix for each file")
     path, contract_id = split(files[0], contract)
-    fixed = fix_file(path, contract_id)
+    fixed = fix_file(path, contract_id, None if cases is None else split(cases))
     changed = bool(fixed.repairs)
     if write and changed:
         if leads_out_of(os.path.dirname(path) or ".", path):

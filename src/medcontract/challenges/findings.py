@@ -113,6 +113,8 @@ class Findings:
 
 
 def _hint(finding: Finding, path: Path, key: str) -> str | None:
+    if finding.code == "MC105" and finding.message == "must be at most 1" and finding.value is not None:
+        return "if it is a percentage, divide it by 100: 25 % is 0.25" if 1 < float(finding.value) <= 100 else None
     if key == "type" and finding.value in ('"enum"', '"one_of"'):
         return "write one_of = […] instead of type"
     if finding.code not in ("MC101", "MC103") or finding.hint:

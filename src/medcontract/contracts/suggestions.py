@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
+from medcontract.contracts.wrong_values import unit_of
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import is_plain
 
@@ -29,6 +30,8 @@ _MOST_COMPARED = 100
 _SEPARATORS = frozenset("._/:[")
 _MOST_RENAMES = 12
 _WORD = lazy_pattern(r"[^\W_]+")
+_CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_DIGITS = lazy_pattern(r"[0-9]+")
 
 
 def nearest(word: str, known: Iterable[str], cutoff: int = NEAR) -> str | None:
@@ -131,7 +134,9 @@ def pair_similar(names: Iterable[str], fields: Collection[str]) -> dict[str, str
 
     def pair(candidates: Callable[[str], Iterable[str]], names: list[str]) -> None:
         for name in names:
-            field = next((field for field in candidates(name) if field in free), None)
+            unit = unit_of(name)
+            fits = (field for field in candidates(name) if field in free and unit in (None, unit_of(field)))
+            field = next(fits, None)
             if field is not None:
                 pairs[name] = field
                 free.remove(field)
@@ -143,6 +148,35 @@ def pair_similar(names: Iterable[str], fields: Collection[str]) -> dict[str, str
     pair(lambda name: [field for rest in _without_affixes(name[:LONGEST_NAME]) for field in either.get(rest, ())], left)
     pair(lambda name: [field for field in free if _is_near(folded(name), folded(field))], left[:_MOST_COMPARED])
     return pairs
+
+
+def certain_renames(names: Iterable[str], fields: Collection[str]) -> dict[str, str]:
+    """Pair unknown names with the only field that each can mean, for repairs: another spelling, a translation, a typo.
+
+    Words that are added or missing may change the meaning: a label is not a probability, and a time without a unit, or
+    with another one, not a number of seconds. A field that two names mean is none of theirs.
+    """
+    found = {name: field for name in names if (field := _only_field(name, fields)) is not None}
+    meant = list(found.values())
+    return {name: field for name, field in found.items() if meant.count(field) == 1}
+
+
+def _only_field(name: str, fields: Collection[str]) -> str | None:
+    plain = folded(name)
+    spelled = [field for field in fields if folded(field) == plain]
+    unit = unit_of(name)
+    others = [field for field in fields if unit_of(field) == unit]
+    translated = [field for field in others if plain in _other_names(field)]
+    found = spelled or translated or [field for field in others if _is_typo(name, field)]
+    return found[0] if plain and len(found) == 1 else None
+
+
+def _is_typo(name: str, field: str) -> bool:
+    """Return whether the names have the same words, of which one or more is misspelled. Digits are no typos."""
+    mine, true = ([folded(word) for word in _WORD.findall(_CAMEL.sub("_", each))] for each in (name, field))
+    return len(mine) == len(true) and all(
+        a == b or (_is_near(a, b) and _DIGITS.findall(a) == _DIGITS.findall(b)) for a, b in zip(mine, true, strict=True)
+    )
 
 
 def pair_renamed(unknown: Iterable[str], missing: Collection[str]) -> dict[str, str]:

@@ -58,17 +58,19 @@ def means_no_error(given: Any) -> bool:
     return given is not None and not given  # 0, false, an empty list
 
 
-def no_error_rule(field: str, items: str | None = None, hint: str = LEAVE_EMPTY) -> ForbidPattern:
+def no_error_rule(
+    field: str, items: str | None = None, but: str = "but counts as one", hint: str = LEAVE_EMPTY
+) -> ForbidPattern:
     """Return the warning about an error field whose text says that there was none; the record counts as failed."""
     return ForbidPattern(
         items=items, field=field, pattern=_NO_ERROR_PATTERN, code="MC503", severity="warning",
-        message=f"the text in '{field}' means that there was none, but counts as one", hint=hint,
+        message=f"the text in '{field}' means that there was none, {but}", hint=hint,
     )  # fmt: skip
 
 
 def no_reason_rule() -> ForbidPattern:
     """Return the same for contracts whose records have either an answer or an error."""
-    return no_error_rule("error", hint="write why there is no answer")
+    return no_error_rule("error", but="but there is no answer", hint="write why there is no answer")
 
 
 # --- units
@@ -86,9 +88,13 @@ _SIZES: dict[str, tuple[str, Fraction]] = {
     "%": ("share", Fraction(1)), "percent": ("share", Fraction(1)), "pct": ("share", Fraction(1)),
 }  # fmt: skip
 """What a unit measures, and its size."""
-_FIELD_UNITS = frozenset({"sec", "seconds", "ms", "minutes", "hours", "days", "kb", "mb", "gb", "percent"})
+_FIELD_UNITS = {
+    **dict.fromkeys(("sec", "secs", "seconds", "seg", "segundos"), "seconds"),
+    **dict.fromkeys(("ms", "msec", "milliseconds"), "milliseconds"),
+    **{unit: unit for unit in ("minutes", "hours", "days", "percent")},
+    **{unit: unit.upper() for unit in ("kb", "mb", "gb")},
+}
 """Words at the end of a field's name that are its unit."""
-UNIT_NAMES = {"sec": "seconds", "ms": "milliseconds", "kb": "KB", "mb": "MB", "gb": "GB"}
 _WITH_UNIT = lazy_pattern(r"\s*(-?[0-9]+(?:[.,][0-9]+)?)\s*([a-zA-Zµμí%]{1,12})\.?\s*")
 
 
@@ -104,8 +110,7 @@ class Quantity(NamedTuple):
 
 def unit_of(field: str) -> str | None:
     """Return the unit that the name of a field ends with."""
-    last = field.rpartition("_")[2].lower()
-    return last if last in _FIELD_UNITS else None
+    return _FIELD_UNITS.get(field.rpartition("_")[2].lower())
 
 
 def quantity(text: str, field: str) -> Quantity | None:
@@ -113,7 +118,7 @@ def quantity(text: str, field: str) -> Quantity | None:
     match = _WITH_UNIT.fullmatch(text)
     if match is None:
         return None
-    mine, expected = _SIZES.get(match[2].lower()), _SIZES.get(unit_of(field) or "")
+    mine, expected = _SIZES.get(match[2].lower()), _SIZES.get((unit_of(field) or "").lower())
     same_kind = mine is not None and expected is not None and mine[0] == expected[0]
     return Quantity(match[1], match[2], mine[1] / expected[1] if same_kind and mine and expected else None)
 

@@ -69,6 +69,22 @@ def template(contract_id: str, cases: Source, cases_contract: str | None, contai
     if container not in contract.containers:
         what = " or ".join(name for name in contract.containers if name in FORMATS)
         raise CallError(f"{contract_id} cannot be stored as .{container}", f"use {what}")
+    _, rows, header = _rows_of(contract, cases, cases_contract)
+    return _filled(contract, rows, header, container)
+
+
+def expected_ids(
+    contract: CompiledContract, cases: Source, cases_contract: str | None
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the fields that identify a case for a contract, and their values for each case. Raises as `template`."""
+    copied, rows, _ = _rows_of(contract, cases, cases_contract)
+    return copied.fields, [tuple(row[name] for name in copied.fields) for row in rows]
+
+
+def _rows_of(
+    contract: CompiledContract, cases: Source, cases_contract: str | None
+) -> tuple[_Copied, list[dict[str, Any]], dict[str, Any]]:
+    """Return what is copied from the cases: for each of them, and of their header."""
     collector = ProblemCollector(_KEPT_PROBLEMS)
     found = identify(cases, cases_contract, collector)
     if isinstance(found, FileReport):
@@ -85,9 +101,8 @@ def template(contract_id: str, cases: Source, cases_contract: str | None, contai
     if not report.ok:
         raise InvalidData(report)
     if not sink.rows:
-        raise CallError(f"{cases.name}: there are no cases for {contract_id}")
-    header = {name: getattr(validator.reader.header, name, None) for name in copied.header}
-    return _filled(contract, sink.rows, header, container)
+        raise CallError(f"{cases.name}: there are no cases for {contract.id}")
+    return copied, sink.rows, {name: getattr(validator.reader.header, name, None) for name in copied.header}
 
 
 def _copied(contract: CompiledContract, given: CompiledContract) -> _Copied:

@@ -2,25 +2,33 @@
 
 ::
 
-    meanings  what a wrong name or value can only mean: extend its tables for other mistakes
-    texts     JSON and CSV with these repairs; everything else stays as it is, byte for byte
+    meanings    what a wrong name or value can only mean: extend its tables for other mistakes
+    ids         what an id can only mean, if the expected ones are known
+    json_texts  JSON with these repairs; everything else stays as it is, byte for byte
+    tables      the same for CSV
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from medcontract.addresses import require_local
 from medcontract.containers import CSV, JSON, JSONL, Container
 from medcontract.contracts import registry
+from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import CallError
+from medcontract.evaluation.template import expected_ids
+from medcontract.fixing.ids import UNKNOWN_ID, Id, IdSink, right_ids
+from medcontract.fixing.json_texts import Place, fixed_document, fixed_lines, fixed_values
 from medcontract.fixing.meanings import Repair
-from medcontract.fixing.texts import fixed_document, fixed_lines, fixed_table, fixed_values, with_commas
-from medcontract.reading.source import Source, Unreadable
-from medcontract.results.validation import FileReport
-from medcontract.validation.dispatch import container_of, validate_source
+from medcontract.fixing.tables import fixed_rows, fixed_table
+from medcontract.reading.source import Source, Unreadable, open_source
+from medcontract.results.validation import FileReport, Problem
+from medcontract.validation.dispatch import container_of, validate_source, validator_for
 from medcontract.validation.report import ProblemCollector
 
 _WESTERN = re.compile("[\t\n\r -~áéíóúüÁÉÍÓÚÜäöÄÖß°–—‘’“”…€]|[ñÑ](?=[aeiouáéíóúüAEIOUÁÉÍÓÚÜ])|(?<=[0-9 ])µ(?=[glmU])")
@@ -35,25 +43,28 @@ class Fixed(NamedTuple):
     """A file before and after."""
 
     before: str
-    """Its text; for bytes that are not UTF-8, as Windows-1252 or with replacement characters."""
+    """Its text; for bytes that are not UTF-8, as UTF-16 or Windows-1252, or empty."""
     after: str
     repairs: list[Repair]
     report: FileReport
     """What is wrong with the repaired text."""
 
 
-def fix_file(path: str, contract_id: str | None) -> Fixed:
-    """Repair what has exactly one right repair. Raises `CallError` for a file that cannot be repaired in memory."""
+def fix_file(path: str, contract_id: str | None, cases: tuple[str, str | None] | None = None) -> Fixed:
+    """Repair what has exactly one right repair. Raises `CallError` for a file that cannot be repaired in memory.
+
+    `cases`: a file with the expected ids, and its contract, if it is specified.
+    """
     require_local(path, "cannot fix", "download the file first")
     raw = _read(path)
-    container = _container(raw, path)
-    text = _decoded(raw)
-    if text is None or container is None:
-        return Fixed("", "", [], _validated(raw, path, contract_id, _MOST_PROBLEMS))
-    before, was_western = text
-    repairs = [Repair("converted Windows-1252 to UTF-8")] if was_western else []
-    after, found = _fixed_text(before, container, path, contract_id)
-    return Fixed(before, after, repairs + found, _validated(after.encode(), path, contract_id, _MOST_PROBLEMS))
+    decoded = _decoded(raw)
+    container = _container(raw if decoded is None else decoded[0].encode(), path)
+    if decoded is None or container is None:
+        return Fixed("", "", [], _validated(raw, path, contract_id))
+    before, was = decoded
+    repairs = [Repair(f"converted {was} to UTF-8")] if was else []
+    after, found = _fixed_text(before, container, path, contract_id, cases)
+    return Fixed(before, after, repairs + found, _validated(after.encode(), path, contract_id))
 
 
 def _read(path: str) -> bytes:
@@ -61,6 +72,8 @@ def _read(path: str) -> bytes:
         raise CallError("standard input cannot be fixed", "save it to a file")
     if path.lower().endswith(".gz"):
         raise CallError(f"{path}: a compressed file cannot be fixed", "decompress it first")
+    if os.path.isdir(path):
+        raise CallError(f"{path} is a folder", "pass the files in it: fix takes several")
     try:
         if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
             raise CallError(f"{path}: larger than {MAX_BYTES:,} bytes, which is too large to fix")
@@ -71,21 +84,20 @@ def _read(path: str) -> bytes:
         raise CallError(f"cannot read {path}: {reason}") from None
 
 
-def _decoded(raw: bytes) -> tuple[str, bool] | None:
-    """Return the text, and whether it was Windows-1252 instead of UTF-8; None if the encoding is unknown.
+def _decoded(raw: bytes) -> tuple[str, str] | None:
+    """Return the text, and its encoding if that is not UTF-8; None if it is unknown.
 
-    A byte means different letters in different encodings. It is certain only for letters that the Western and Central
-    European ones share, for ñ before a vowel, and for µ in a unit.
+    UTF-16 is certain with its mark. A byte means different letters in different encodings. It is certain only for
+    letters that the Western and Central European ones share, for ñ before a vowel, and for µ in a unit.
     """
-    try:
-        return raw.decode("utf-8"), False
-    except UnicodeDecodeError:
-        pass
-    try:
-        text = raw.decode("cp1252")
-    except UnicodeDecodeError:
-        return None
-    return (text, True) if not _WESTERN.sub("", text) else None
+    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff")) and not raw.startswith(b"\xff\xfe\0\0")
+    for codec, name in (("utf-16", "UTF-16"),) if wide else (("utf-8", ""), ("cp1252", "Windows-1252")):
+        try:
+            text = raw.decode(codec)
+        except UnicodeDecodeError:
+            continue
+        return (text, name) if codec != "cp1252" or not _WESTERN.sub("", text) else None
+    return None
 
 
 def _container(raw: bytes, path: str) -> Container | None:
@@ -101,27 +113,75 @@ def _container(raw: bytes, path: str) -> Container | None:
     return container
 
 
-def _validated(raw: bytes, path: str, contract_id: str | None, keep: int) -> FileReport:
-    return validate_source(Source(raw, path), contract_id, ProblemCollector(keep))
+def _validated(raw: bytes, path: str, contract_id: str | None) -> FileReport:
+    return validate_source(Source(raw, path), contract_id, ProblemCollector(_MOST_PROBLEMS))
 
 
-def _fixed_text(text: str, container: Container, path: str, contract_id: str | None) -> tuple[str, list[Repair]]:
+def _fixed_text(
+    text: str, container: Container, path: str, contract_id: str | None, cases: tuple[str, str | None] | None
+) -> tuple[str, list[Repair]]:
     repairs: list[Repair] = []
-    syntax = {JSON: fixed_document, JSONL: fixed_lines, CSV: with_commas}
-    text, found = syntax[container](text)
-    repairs += found
-    decimal_commas = container is CSV and bool(found)
+    commas = False
+    report = _validated(text.encode(), path, contract_id)
+    if not report.ok:
+        if container is CSV:
+            (text, found), commas = fixed_rows(text)
+        else:
+            text, found = fixed_document(text) if container is JSON else fixed_lines(text)
+        repairs += found
+        report = _validated(text.encode(), path, contract_id) if found else report
     for _ in range(_ROUNDS):
-        report = _validated(text.encode(), path, contract_id, _MOST_PROBLEMS)
-        if report.contract is None or (report.ok and not decimal_commas):
+        if report.contract is None:
             break
         contract = registry.find(report.contract)
+        ids = _wrong_ids(text, contract, path, cases) if cases else _WrongIds()
         if container is CSV:
-            new, found = fixed_table(text, contract, decimal_commas)
+            new, found = fixed_table(text, contract, commas, ids.fields, ids.right)
         else:
-            new, found = fixed_values(text, contract, report.problems, container is JSONL)
-        if new == text:
+            problems = [*report.problems, *ids.problems]
+            new, found = fixed_values(text, contract, problems, container is JSONL, ids.by_place)
+        after = report if new == text else _validated(new.encode(), path, contract_id)
+        is_worse = _shape_errors(after) > _shape_errors(report) and after.records == report.records
+        if new == text or is_worse or after.contract != report.contract:
             break
-        text = new
+        text, report = new, after
         repairs += found
     return text, repairs
+
+
+def _shape_errors(report: FileReport) -> int:
+    """Count the errors in syntax and structure: rules are only checked where these are right."""
+    return sum(problem.severity == "error" and problem.code < "MC2" for problem in report.problems)
+
+
+class _WrongIds(NamedTuple):
+    """The ids of a file that are to be changed."""
+
+    fields: tuple[str, ...] = ()
+    right: Mapping[Id, Id] = MappingProxyType({})
+    problems: Sequence[Problem] = ()
+    """Where they are."""
+    by_place: Mapping[Place, str] = MappingProxyType({})
+
+
+def _wrong_ids(text: str, contract: CompiledContract, path: str, cases: tuple[str, str | None]) -> _WrongIds:
+    fields, expected = expected_ids(contract, open_source(cases[0]), cases[1])
+    sink = IdSink(fields)
+    _read_ids(text, contract, path, sink)
+    right = right_ids(sink.ids, expected)
+    if not right:
+        return _WrongIds()
+    report = _read_ids(text, contract, path, IdSink(fields, right))
+    problems = [problem for problem in report.problems if problem.code == UNKNOWN_ID]
+    by_place: dict[Place, str] = {
+        (record, field): true
+        for record, mine in enumerate(sink.ids)
+        for field, true in zip(fields, right.get(mine, ()) if mine else (), strict=False)
+    }
+    return _WrongIds(fields, right, problems, by_place)
+
+
+def _read_ids(text: str, contract: CompiledContract, path: str, sink: IdSink) -> FileReport:
+    validator = validator_for(Source(text.encode(), path), contract, ProblemCollector(_MOST_PROBLEMS), sink=sink)
+    validator.run()
+    return validator.report()

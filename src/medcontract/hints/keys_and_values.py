@@ -16,7 +16,6 @@ from medcontract.contracts.wrong_values import (
     ERROR_FIELDS,
     LEAVE_EMPTY,
     PRINTED_NUMBERS,
-    UNIT_NAMES,
     decimal,
     means_no_error,
     meant_boolean,
@@ -161,7 +160,12 @@ def _key_hint(
         return "write its fields into the record itself, not into an object in it"
     if other and not path:
         return f"the record is one of {other}: move it to a file of that contract"
-    return index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, path))
+    known = known_keys(schema, path)
+    for field in known:
+        units = unit_of(key), unit_of(field)
+        if None not in units and units[0] != units[1] and key.rpartition("_")[0] == field.rpartition("_")[0]:
+            return f"convert it: '{field}' is in {units[1]}"
+    return index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known)
 
 
 def column_hint(name: str, header: Sequence[str], renames: Mapping[str, str], contract: CompiledContract) -> str | None:
@@ -183,9 +187,11 @@ def rename_hint(name: str | None) -> str | None:
 def no_error(parsed: Any, errors: Sequence[Finding]) -> list[Finding]:
     """Return the finding about an `error` that says that there was none, next to answers; none if that is not so."""
     given = parsed.get("error") if isinstance(parsed, dict) else None
-    is_cause = isinstance(given, str) and means_no_error(given) and any(each.code == "MC109" for each in errors)
-    message = f"'{given.strip()}' in 'error' means that there was no error" if is_cause else ""
-    return [Finding("MC109", message, LEAVE_EMPTY, path=("error",))] if is_cause else []
+    if not isinstance(given, str) or not means_no_error(given) or all(each.code != "MC109" for each in errors):
+        return []
+    return [
+        Finding("MC109", f"'{given.strip()}' in 'error' means that there was no error", LEAVE_EMPTY, path=("error",))
+    ]
 
 
 Spread = Mapping[str, Sequence[str]]
@@ -305,7 +311,7 @@ def _time_hint(field: str, is_clock: bool) -> str:
     """Return the hint about a date or a time of day where a number is expected."""
     if field in _UNIX_TIMES:
         return "write the time as a number of seconds since 1970 (UNIX time)"
-    unit = UNIT_NAMES.get(unit_of(field) or "")
+    unit = unit_of(field)
     if is_clock and unit in ("seconds", "milliseconds"):
         return f"write a number of {unit}: 00:01:30 is {90 if unit == 'seconds' else 90_000}"
     return "write a number, not a date or a time of day"
@@ -319,7 +325,7 @@ def _unit_hint(text: str, field: str) -> str | None:
     factor = None if found.factor is None else decimal(found.factor)
     if factor == "1":
         return "write only the number, without the unit"
-    expected = UNIT_NAMES.get(unit_of(field) or "", unit_of(field))
+    expected = unit_of(field)
     if factor and expected:
         return f"write the number of {expected}, without a unit: 1 {found.unit} is {factor} {expected}"
     return f"write only the number{f' of {expected}' if expected else ''}, without a unit"

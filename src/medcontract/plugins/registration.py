@@ -176,7 +176,7 @@ def _named_fields(rule: Any) -> list[str]:
         return [name for name in names if name is not None]
     names = [getattr(rule, name, None) for name in ("field", "requires", "flag", "text", "by", "group", "items")]
     names = [name for name in names if isinstance(name, str)]
-    if hasattr(rule, "items"):
+    if getattr(rule, "items", None) is not None:
         names = [rule.items]
     return names + list(getattr(rule, "fields", ()))
 

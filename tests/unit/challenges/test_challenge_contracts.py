@@ -262,7 +262,8 @@ MESSAGES = {
     "backslash": (r"{ one_of = ['a\b', 'c'] }", "q", r"'x' must be one of a\b, c", None),
     "items": ("""{ type = "set", of = { one_of = ["Crohn's"] } }""", ["b"], "an item of 'x' must be Crohn's", None),
     "type": (
-        """{ one_of = ["Crohn's", "none"] }""", 1, "'x' must be a string, not a number", "one of Crohn's, none",
+        """{ one_of = ["Crohn's", "none"] }""", 1, "'x' must be a string, not a number",
+        "write the name, not its number: one of Crohn's, none",
     ),
     "pattern": ("{ type = 'str', pattern = 'A|[0-9]' }", "a", "'x' must be a string that matches A|[0-9]", None),
     "maximum": ("{ type = 'number', max = 1234567890 }", 1e10, "'x' must be at most 1234567890", None),
