@@ -112,9 +112,13 @@ class Findings:
         self.add(finding.code, path, message, _hint(finding, path, key) or hint)
 
 
+_PERCENT = re.compile(r'"?(?:[1-9][0-9]?(?:\.[0-9]+)?|100(?:\.0+)?)"?')
+"""A number from 1 to 100."""
+
+
 def _hint(finding: Finding, path: Path, key: str) -> str | None:
-    if finding.code == "MC105" and finding.message == "must be at most 1" and finding.value is not None:
-        return "if it is a percentage, divide it by 100: 25 % is 0.25" if 1 < float(finding.value) <= 100 else None
+    if finding.code == "MC105" and finding.message == "must be at most 1" and _PERCENT.fullmatch(finding.value or ""):
+        return "if it is a percentage, divide it by 100: 25 % is 0.25"
     if key == "type" and finding.value in ('"enum"', '"one_of"'):
         return "write one_of = […] instead of type"
     if finding.code not in ("MC101", "MC103") or finding.hint:
