@@ -18,6 +18,7 @@ from tests.support import ROOT
 
 import medcontract
 from medcontract.cli.group import group
+from medcontract.cli.main import main
 from medcontract.errors import CallError
 from medcontract.testing import assert_valid
 
@@ -85,9 +86,7 @@ def test_assert_valid_in_a_test_run(tmp_path: Path) -> None:
 def test_the_hooks_are_declared() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == ["medcontract-validate", "medcontract-schemas"]
-    wanted = re.compile(hooks[0]["files"])
-    assert all(wanted.search(name) for name in ("a/out.json", "x.jsonl.gz", "t.csv", "n.ndjson"))
-    assert not any(wanted.search(name) for name in ("a.py", "json", "a.json.bak"))
+    assert not any(re.search(hooks[0]["files"], name) for name in ("a/out.json", "package.json", "t.csv"))
 
 
 @pytest.mark.slow
@@ -107,9 +106,13 @@ def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     for folder in (hooks, repository):
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "files"]):
             subprocess.run([*git, *command], cwd=folder, check=True)
+    revision = subprocess.run([*git, "rev-parse", "HEAD"], cwd=hooks, check=True, capture_output=True, text=True).stdout
+    hook = {"id": "medcontract-validate", "files": r"\.(json|csv)$"}
+    config = {"repos": [{"repo": str(hooks), "rev": revision.strip(), "hooks": [hook]}]}
+    (repository / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
     ran = subprocess.run(
-        [BIN / "pre-commit", "try-repo", hooks, "medcontract-validate", "--all-files"],
+        [BIN / "pre-commit", "run", "--all-files"],
         cwd=repository, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 1, ran.stdout + ran.stderr
@@ -135,7 +138,9 @@ def _step(name: str, inputs: dict[str, str], folder: Path) -> subprocess.Complet
         for key, value in step["env"].items()
     }
     files = {"GITHUB_OUTPUT": str(folder / "output"), "GITHUB_STEP_SUMMARY": str(folder / "summary")}
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **filled, **files}
+    (folder / "medcontract").mkdir(exist_ok=True)
+    (folder / "medcontract" / "bin").symlink_to(BIN)
+    environment = {**os.environ, "RUNNER_TEMP": str(folder), **filled, **files}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -165,9 +170,52 @@ def test_inputs_of_the_action_are_not_run(files: str, tmp_path: Path) -> None:
     ran = _step("check", {"files": files}, tmp_path)
     assert ran.returncode == 2
     assert not (tmp_path / "run").exists()
-    refused = _step("check", {"files": "x", "command": "score; touch run"}, tmp_path)
-    assert refused.returncode == 2
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_command_of_the_action_is_one_of_two(tmp_path: Path) -> None:
+    assert _step("check", {"files": "x", "command": "score; touch run"}, tmp_path).returncode == 2
     assert not (tmp_path / "run").exists()
+
+
+def test_the_action_keeps_the_python_of_other_steps() -> None:
+    (python,) = [step for step in _action()["runs"]["steps"] if step.get("id") == "python"]
+    assert python["with"]["update-environment"] is False
+
+
+# --- several formats at once
+
+
+def test_also(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One pass over the data writes several formats, each as if it had been asked for alone."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["validate", str(BAD), "--format", "json", "--also", "a.sarif", "--also", "b.html"]) == 1
+    printed = capsys.readouterr().out
+    for name, asked in (("a.sarif", "sarif"), ("b.html", "html"), (None, "json")):
+        assert main(["validate", str(BAD), "--format", asked]) == 1
+        alone = capsys.readouterr().out
+        assert alone == ((tmp_path / name).read_text(encoding="utf-8") if name else printed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--also", "x.docx"], "no format has the extension '.docx'"),
+        (["--also", "a.sarif", "--also", "a.sarif"], "name the same file twice"),
+        (["--out", "a.json", "--also", "a.json"], "name the same file twice"),
+        (["--also", "in.json"], "--also"),
+    ],
+)
+def test_also_is_refused(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(BAD, "in.json")
+    before = Path("in.json").read_bytes()
+    assert main(["validate", "in.json", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert (sorted(path.name for path in tmp_path.iterdir()), Path("in.json").read_bytes()) == (["in.json"], before)
 
 
 # --- shells

@@ -61,15 +61,16 @@ def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def refuse_inputs(command: F) -> F:
-    """Raise `CallError` if --out is an input of the call."""
+    """Raise `CallError` if --out or --also is an input of the call."""
 
     @wraps(command)
     def checked(*arguments: Any, **values: Any) -> Any:
-        target = click.get_current_context().params["out"]
-        if target is not None:
+        given = click.get_current_context().params
+        targets = [(given["out"], "--out")] if given["out"] is not None else []
+        for target, flag in [*targets, *((name, "--also") for name in given.get("also", ()))]:
             from medcontract.atomic_write import refuse_input  # slow to import
 
-            refuse_input(target, _given_paths())
+            refuse_input(target, _given_paths(), flag)
         return command(*arguments, **values)
 
     return cast(F, checked)
@@ -82,7 +83,7 @@ def _given_paths() -> list[str]:
     for parameter in context.command.get_params(context):
         if (
             isinstance(parameter.type, click.Path)
-            and parameter.name != "out"
+            and parameter.name not in ("out", "also")
             and not isinstance(parameter.type, OutputFolder)
         ):
             value = context.params.get(parameter.name or "")
@@ -98,9 +99,10 @@ def result(name: str) -> Callable[[F], F]:
         @wraps(command)
         def run(
             chosen: str | None, out: str | None, no_color: bool, show_values: bool = False,
-            max_problems: int | None = None, **given: Any,
+            max_problems: int | None = None, also: tuple[str, ...] = (), **given: Any,
         ) -> Any:  # fmt: skip
-            return command(printer=output.Printer(name, chosen, out, no_color, show_values, max_problems), **given)
+            printer = output.Printer(name, chosen, out, no_color, show_values, max_problems, also)
+            return command(printer=printer, **given)
 
         return cast(F, run)
 
@@ -109,7 +111,8 @@ def result(name: str) -> Callable[[F], F]:
             "--format", "chosen", type=click.Choice(formats),
             help=f"Output format. Default: {formats[0]}, or according to the extension of --out.",
         ),
-        out, no_color, *([quiet] if name in rendering.QUIET else []), with_printer,
+        *([also] if name in rendering.QUIET else []), out, no_color,
+        *([quiet] if name in rendering.QUIET else []), with_printer,
     )  # fmt: skip
 
 
@@ -295,6 +298,10 @@ out = together(
     click.option("--out", metavar="FILE", type=click.Path(),
                  help="Write the result to FILE instead of standard output."),
     refuse_inputs,
+)  # fmt: skip
+also = click.option(
+    "--also", metavar="FILE", multiple=True, type=click.Path(),
+    help="Write the same result to FILE, too, in the format of its extension. May be repeated.",
 )  # fmt: skip
 no_color = click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb.")
 quiet = click.option(

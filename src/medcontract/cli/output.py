@@ -127,9 +127,12 @@ class Printer:
 
     def __init__(
         self, result: str, chosen: str | None = None, out: str | None = None, no_color: bool = False,
-        show_values: bool = False, max_problems: int | None = None,
+        show_values: bool = False, max_problems: int | None = None, also: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.format = format_of(result, chosen, out)
+        self._also = [(format_of(result, None, name), name) for name in also]
+        if len({*also, out}) <= len(also):
+            raise CallError("--out and --also name the same file twice", "give each file once")
         self.chosen, self.out, self.values_asked = chosen, out, show_values
         self.as_text = self.format == "text"
         self._most, self._shown = max_problems, 50
@@ -143,6 +146,9 @@ class Printer:
         view = View(self._style, self.show_values, self._shown, is_quiet())
         colored = self.as_text and self._style is not plain
         write(rendering.render(result, self.format, view), self.out, colored or None)
+        for name, path in self._also:
+            plain_view = View(plain, self.values_asked, self._shown, is_quiet())
+            write(rendering.render(result, name, plain_view), path)
 
     def problem_settings(self, most: int) -> dict[str, Any]:
         """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
