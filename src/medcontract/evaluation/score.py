@@ -46,7 +46,7 @@ from medcontract.evaluation.selection import describe_unused, notes_on_files, se
 from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.extras import require
 from medcontract.parallel.versions import result_versions
-from medcontract.problems import is_cross_file, plural, pointer_tokens
+from medcontract.problems import is_cross_file, plural
 from medcontract.results.score import (
     Display,
     Environment,
@@ -207,7 +207,9 @@ def _shown_intervals(scored: Scored, result: dict[str, Any] | None) -> Intervals
         return None
     if not scored.participant:
         return found
-    visible = {place for place in {*found.figures} if _is_in(pointer_tokens(place), result)}
+    from medcontract.scoring.resampling import value_at
+
+    visible = {place for place in found.figures if value_at(result, place) is not None}
     figures = {place: coarse_bounds(bounds) for place, bounds in found.figures.items() if place in visible}
     undefined = {place: reason for place, reason in found.undefined.items() if place in visible}
     return replace(
@@ -217,16 +219,6 @@ def _shown_intervals(scored: Scored, result: dict[str, Any] | None) -> Intervals
 
 def coarse_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     return bounds and (coarse(bounds[0]), coarse(bounds[1]))
-
-
-def _is_in(path: Sequence[str], value: Any) -> bool:
-    """Return whether a part of a result, given by its path, is in what participants see."""
-    for token in path:
-        try:
-            value = value[int(token)] if isinstance(value, list) else value[token]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return value is not None
 
 
 def _tables(track: Track, score: Score) -> Iterator[Table]:

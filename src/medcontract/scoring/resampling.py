@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from medcontract.problems import plural, pointer
+from medcontract.problems import plural, pointer, pointer_tokens
 from medcontract.results.score import Intervals, Replicates
 from medcontract.scoring.expected import Expected
 from medcontract.scoring.pairing import Pair
@@ -95,6 +95,8 @@ def intervals_of(track: Track, scorer: Scorer, answers: Answers, finished: Finis
     figures: dict[str, Bounds | None] = {}
     undefined: dict[str, str] = {}
     for place, figure in resampling.figures.items():
+        if value_at(finished.result, place) is None:
+            continue
         found = interval(figure, sample, level)
         figures[place] = None if isinstance(found, NoInterval) else found
         if isinstance(found, NoInterval):
@@ -115,6 +117,16 @@ def intervals_of(track: Track, scorer: Scorer, answers: Answers, finished: Finis
     warnings = (few,) if sample.units < _FEW_UNITS else ()
     about_truth = tuple(_rare_classes(resampling.classes))
     return WithIntervals(intervals=intervals, warnings=warnings, about_truth=about_truth)
+
+
+def value_at(result: Any, place: str) -> Any:
+    """Return the part of a result at a pointer; None if there is none."""
+    for token in pointer_tokens(place):
+        if isinstance(result, list):
+            result = result[int(token)] if int(token) < len(result) else None
+        else:
+            result = result.get(token) if isinstance(result, dict) else None
+    return result
 
 
 def headline_name(track: Track, finished: Finished) -> str:

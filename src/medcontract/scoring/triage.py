@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.problems import Finding, plural
 from medcontract.results.score import Score
@@ -20,6 +20,10 @@ from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, difference, exact_sum, mean, rounded
 from medcontract.scoring.scorer import Answers, Finished, Remark, Scorer, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFields, Roles, Track
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
+    from medcontract.uncertainty.figures import Resampling
 
 _TEXTS = {
     "missing": "no response for this segment",
@@ -276,6 +280,21 @@ class TriageScorer(Scorer):
     def constant(self, items: Sequence[Segment]) -> frozenset[str] | None:
         groups = Counter(group for segment in items for group in _listed_groups(segment))
         return frozenset(group for group, _ in groups.most_common(1))
+
+    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+        """Compute the mean Jaccard index in every replicate: a case counts with its first segment."""
+        import numpy as np
+
+        from medcontract.uncertainty.figures import Resampled, Resampling, quotient
+
+        indexes = {case["case_id"]: case["jaccard_index"] for case in result["metrics"]}
+        firsts = {each.case_id: place for place, each in reversed(list(enumerate(answers.pairing().expected.items)))}
+        cases, values = np.zeros(samples.whole.cases, bool), np.zeros(samples.whole.cases)
+        for case_id, place in firsts.items():
+            cases[place], values[place] = True, indexes[case_id]
+        (drawn,) = samples.whole.count((np.where(cases, 0, -1), 1))
+        mean_index = Resampled(values=quotient(samples.whole.total(values), drawn[:, 0]), cases=cases)
+        return Resampling(figures={}, headline=mean_index)
 
     def probe(self, record: Any) -> _Probe:
         return _Probe(

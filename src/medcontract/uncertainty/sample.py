@@ -128,26 +128,40 @@ class Sample:
         rows = self._rows(self.groups)
         return np.concatenate([self._weights[each].astype(np.float64) @ by_group for each in rows])
 
-    def _sparse(self, codes: Array, size: int) -> Array:
-        """Count many different codes, of which few occur in each group."""
+    def _sparse(self, codes: Array, size: int, integers: Array | None = None) -> Array:
+        """Count many different codes, of which few occur in each group, or add up integers of their cases."""
         found = np.zeros((self.resamples + 1, size))
         order = np.argsort(codes, kind="stable")
         order = order[codes[order] >= 0]
         if len(order):
             here, starts = np.unique(codes[order], return_index=True)
             for rows, weights in self.case_weights(order):
-                found[rows, here] = np.add.reduceat(weights, starts, axis=1, dtype=np.int64)
+                terms = weights.astype(np.float64) if integers is None else weights * integers[order]
+                found[rows, here] = np.add.reduceat(terms, starts, axis=1)
         return found
 
     def total(self, values: Array, largest: float = 1.0) -> Array:
         """Add up a real number of each case, in multiples of 2⁻⁴⁰ of the largest, which is positive."""
-        high, low = map(self.sum, np.divmod(np.rint(values / largest * _QUANTUM), 2.0**_BITS))
-        return (high + low / 2.0**_BITS) * (largest / 2.0**_BITS)
+        return self.totals(values, np.zeros(self.cases, np.int64), 1, largest)[:, 0]
+
+    def totals(self, values: Array, codes: Array, size: int, largest: float = 1.0) -> Array:
+        """Add up a real number of the cases of each code, as `total` and `count` do."""
+        high, low = np.divmod(np.rint(values / largest * _QUANTUM), 2.0**_BITS)
+        first, second = (self._sums(half, codes, size) for half in (high, low))
+        return (first + second / 2.0**_BITS) * (largest / 2.0**_BITS)
 
     def sum(self, values: Array) -> Array:
         """Add up an integer of each case, given as a double."""
-        by_group = np.bincount(self.group_of, weights=values, minlength=self.groups)
-        return self._weighted(by_group[:, None])[:, 0]
+        return self._sums(values, np.zeros(self.cases, np.int64), 1)[:, 0]
+
+    def _sums(self, integers: Array, codes: Array, size: int) -> Array:
+        """Add up integers of the cases of each code."""
+        if size > _DENSE:
+            return self._sparse(codes, size, integers)
+        there = codes >= 0
+        places = self.group_of[there].astype(np.int64) * size + codes[there]
+        by_group = np.bincount(places, weights=integers[there], minlength=self.groups * size)
+        return self._weighted(by_group.reshape(self.groups, size))
 
 
 def _groups(units: Collection[Sequence[Any]]) -> tuple[list[bytes], Array]:

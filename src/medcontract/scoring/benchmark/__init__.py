@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, option, words
@@ -55,6 +55,10 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Option, Ranking, ResultFields, Roles, Track
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
+    from medcontract.uncertainty.figures import Resampling
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 WEIGHTS = "benchmark/weights"
@@ -234,6 +238,12 @@ class BenchmarkScorer(Scorer):
             result=report, headline=combined, second=second, warnings=tuple(warnings),
             headline_name=weights.metric_name if weights else None,
         )  # fmt: skip
+
+    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+        from medcontract.scoring.benchmark.resampled import resampled
+
+        weights = weighting(answers.documents.get(WEIGHTS), self.options.options)
+        return resampled(answers, samples, result, weights)
 
     def _details(self, rows: Sequence[_Row], tasks: Mapping[str, _Task]) -> list[dict[str, Any]]:
         """Every sample by task and id: its metrics and their components."""

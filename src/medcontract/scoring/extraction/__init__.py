@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
@@ -53,6 +53,10 @@ from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Proto
 from medcontract.scoring.rational import exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
+    from medcontract.uncertainty.figures import Resampling
 
 PROTOCOL = Protocol(
     id="extraction",
@@ -263,6 +267,11 @@ class ExtractionScorer(Scorer):
             result=result, headline=mean(known) if known else None, decision=str(result["decision"]),
             gates=((PROCESSING_GATE, enough), *((gate.name, gate.passed) for gate in six)),
         )  # fmt: skip
+
+    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+        from medcontract.scoring.extraction.resampled import resampled
+
+        return resampled(answers, samples, result, self.protocol)
 
     def limits(
         self,

@@ -131,7 +131,7 @@ def not_compared(documents: Sequence[Documents]) -> Iterator[str]:
         yield f"{where} too many items of one name: they were paired in order of appearance there"
 
 
-class _Counts(NamedTuple):
+class Counts(NamedTuple):
     """What the figures of a document depend on, besides its type."""
 
     matched: int
@@ -140,7 +140,7 @@ class _Counts(NamedTuple):
     total: int
 
     @classmethod
-    def of(cls, mark: DocMark) -> _Counts:
+    def of(cls, mark: DocMark) -> Counts:
         return cls(mark.matched, mark.labeled, mark.correct, mark.total)
 
 
@@ -148,34 +148,27 @@ class DocumentFigures:
     """The figures of the documents of one kind."""
 
     def __init__(self, documents: Documents, protocol: Protocol) -> None:
-        self._documents = documents
-        self._times: Counter[_Counts] = Counter()
+        self._documents, self._protocol = documents, protocol
+        self._times: Counter[Counts] = Counter()
         for mark, times in documents.different:
-            self._times[_Counts.of(mark)] += times
-        first, second = (
-            ("weight_name_recall", "weight_attribute_accuracy")
-            if documents.kind is PRESCRIPTION
-            else ("weight_test_recall", "weight_lab_field_accuracy")
-        )
-        self._weights = protocol[first], protocol[second]
+            self._times[Counts.of(mark)] += times
 
     def accuracy(self) -> Fraction | None:
         """The mean of the exact scores of all documents, times 100."""
         documents = self._times.total()
         return 100 * total(self._score(each) * n for each, n in self._times.items()) / documents if documents else None
 
+    def _score(self, counts: Counts) -> Fraction:
+        return score_of(counts, self._documents.kind, self._protocol)
+
     def rows(self) -> list[dict[str, Any]]:
         """The row of each document in the result."""
         by_counts = {counts: self._row(counts) for counts in self._times}
-        by_mark = {id(mark): by_counts[_Counts.of(mark)] for mark, _ in self._documents.different}
+        by_mark = {id(mark): by_counts[Counts.of(mark)] for mark, _ in self._documents.different}
         rows = map(by_mark.__getitem__, map(id, self._documents.marks))
         return [{**row, "doc_id": doc_id} for row, doc_id in zip(rows, self._documents.ids, strict=True)]
 
-    def _score(self, counts: _Counts) -> Fraction:
-        recall, accuracy = self._weights
-        return recall * _recall(counts) + accuracy * _field_accuracy(counts)
-
-    def _row(self, counts: _Counts) -> dict[str, Any]:
+    def _row(self, counts: Counts) -> dict[str, Any]:
         return {
             "doc_id": "",
             "doc_type": self._documents.kind.doc_type,
@@ -189,9 +182,18 @@ class DocumentFigures:
         }
 
 
-def _recall(counts: _Counts) -> Fraction:
+def score_of(counts: Counts, kind: Kind, protocol: Protocol) -> Fraction:
+    """Return the exact score of a document."""
+    names = ("weight_name_recall", "weight_attribute_accuracy")
+    if kind is not PRESCRIPTION:
+        names = ("weight_test_recall", "weight_lab_field_accuracy")
+    recall, accuracy = map(protocol.__getitem__, names)
+    return recall * _recall(counts) + accuracy * _field_accuracy(counts)
+
+
+def _recall(counts: Counts) -> Fraction:
     return Fraction(counts.matched, counts.labeled)
 
 
-def _field_accuracy(counts: _Counts) -> Fraction:
+def _field_accuracy(counts: Counts) -> Fraction:
     return Fraction(counts.correct, counts.total) if counts.total else ZERO

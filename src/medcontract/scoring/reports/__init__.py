@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medcontract.problems import plural
 from medcontract.results.score import Score
@@ -35,6 +35,10 @@ from medcontract.scoring.reports.runs import (
 )
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Roles, Track
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
+    from medcontract.uncertainty.figures import Resampling
 
 
 def _measure(truth: Labels, record: Any) -> tuple[Labels, float]:
@@ -116,6 +120,11 @@ class ReportsScorer(Scorer):
             second=means.accuracy,
             reasons=all_reasons,
         )
+
+    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+        from medcontract.scoring.reports.resampled import resampled
+
+        return resampled(answers, samples, result, self.protocol)
 
     def probe(self, record: Any) -> float:
         seconds: float = record.processing_time_sec
