@@ -18,7 +18,7 @@ from medcontract.challenges.semantics import sign_problem
 from medcontract.errors import CallError
 from medcontract.problems import Path, pointer
 from medcontract.results.score import Score
-from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
+from medcontract.results.tables import Bars, Matrix, Table, long_table, number, range_of, share_of
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count_all
@@ -362,20 +362,23 @@ def _tables(figures: Sequence[Figure], score: Score) -> Iterator[Table]:
     result = score.result or {}
     undefined = result.get("undefined", {})
     flat = _flat(result)
-    rows = [(name, number(value), undefined.get(name, "")) for name, value in flat.items()]
+    intervals = {name: score.interval_of("sums", name) or score.interval_of("metrics", name) for name in flat}
+    rows = [(name, number(value, "", intervals[name]), undefined.get(name, "")) for name, value in flat.items()]
     if undefined:
         yield Table("", ("figure", "value", "undefined because"), rows, numeric=False)
     else:
         by_name = {figure.name: figure for figure in figures}
         shares = [share_of(by_name[name], value) if name in by_name else None for name, value in flat.items()]
-        yield Table("", ("figure", "value"), [row[:2] for row in rows], shares=shares)
+        ranges = [range_of(by_name[name], intervals[name]) if name in by_name else None for name in flat]
+        yield Table("", ("figure", "value"), [row[:2] for row in rows], shares=shares, ranges=ranges)
     left_out = result.get("left_out", {})
     if left_out:
         counts = [(name, number(count)) for name, count in left_out.items()]
         yield Table("Cases without a true value", ("metric", "left out"), counts)
     for name, by_class in result.get("by_class", {}).items():
-        rows_of = [(label, number(figure)) for label, figure in by_class.items()]
-        bars = Bars.of(list(by_class), list(by_class.values()))
+        found = [score.interval_of("by_class", name, label) for label in by_class]
+        rows_of = [(label, number(each, "", its)) for (label, each), its in zip(by_class.items(), found, strict=True)]
+        bars = Bars.of(list(by_class), list(by_class.values()), found)
         yield long_table(Table(f"{name} by class", ("class", "value"), rows_of, chart=bars))
     for field, matrix in result.get("confusion_matrix", {}).items():
         if len(matrix) <= _MOST_SHOWN:

@@ -464,6 +464,7 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
 
         found = intervals_of(track, scorer, answers, verdict, drawn(readings.truth))
         intervals = found.intervals
+        verdict = scorer.judged(verdict, intervals.figures)
         notes.warnings += found.warnings
         notes.about_truth += found.about_truth
     return verdict, tally, notes, intervals
@@ -564,6 +565,7 @@ def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, giv
     others = [part for part in files.parts() if part.contract.id not in used.groups]
     idle = ["--breakdown"] if scorer.options.breakdown else []  # options that need records
     idle += ["--by"] if settings.by else []
+    idle += ["--intervals"] if wants_intervals(track, scorer.protocol, settings) else []
     idle += [each.on_command_line for each in track.options if each.measuring and each.name in scorer.options.options]
     if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
         idle = ["--parameter"]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from medcontract.problems import plural
+from medcontract.problems import plural, pointer, pointer_tokens
 from medcontract.results.base import Count, Item, Listing, Position, Row, Sha256, Str, TrackResult, Unit
 from medcontract.results.tables import Table
 from medcontract.results.validation import Problem
@@ -301,6 +301,10 @@ class Score(Listing[FileProblem], frozen=True, kw_only=True):
         """The name and value of the figure that submissions are ranked by."""
         return next(iter(self._display.headlines.items()), ("", None))
 
+    def interval_of(self, *path: str | int) -> tuple[float, float] | None:
+        """Return the interval of a number of the result, by its keys and indexes; None if it has none."""
+        return self.intervals.figures.get(pointer(path)) if self.intervals else None
+
     @property
     def decision(self) -> str | None:
         """GO or NO-GO, in tracks that have a decision."""
@@ -338,7 +342,14 @@ class Score(Listing[FileProblem], frozen=True, kw_only=True):
         figures = dict(_numbers(self.result or {}))
         if value is not None:  # first, whether it is in the result or derived from it
             figures = {name: figures.pop(name, value), **figures}
-        return [{"figure": name, "value": value} for name, value in figures.items()]
+        rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
+        if self.intervals is None:
+            return rows
+        found = {".".join(pointer_tokens(place)): bounds for place, bounds in self.intervals.figures.items()}
+        found[name] = self.intervals._headline
+        for row in rows:
+            row["low"], row["high"] = found.get(str(row["figure"])) or (None, None)
+        return rows
 
     def _failing_on_warnings(self) -> Score:
         """The score for `strict`: with warnings it is no longer valid, for this reason."""

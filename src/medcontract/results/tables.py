@@ -18,6 +18,9 @@ MOST_ROWS = 200
 """The number of rows of a long table in HTML, the largest of all formats except JSON."""
 
 
+Interval = tuple[float, float]
+
+
 class Bars(Struct, frozen=True, tag=True):
     """A bar for each label, from 0 to `high`; a missing value has no bar."""
 
@@ -25,14 +28,18 @@ class Bars(Struct, frozen=True, tag=True):
     values: Sequence[float | None]
     high: float = 1
     unit: str = ""
+    intervals: Sequence[Interval | None] = ()
+    """The interval of each value, drawn on its bar."""
 
     @classmethod
-    def of(cls, labels: Sequence[str], values: Sequence[float | None], unit: str = "") -> Bars | None:
+    def of(
+        cls, labels: Sequence[str], values: Sequence[float | None], intervals: Sequence[Interval | None] = ()
+    ) -> Bars | None:
         """Bars up to 1, or to the largest value if that is more; None if they cannot start at 0."""
         known = [value for value in values if value is not None]
         if not known or min(known) < 0:
             return None
-        return cls(labels, values, max(1.0, *known), unit)
+        return cls(labels, values, max(1.0, *known), intervals=intervals)
 
 
 class Matrix(Struct, frozen=True, tag=True):
@@ -77,6 +84,8 @@ class Table(NamedTuple):
     """The number of columns after the numbers that are text."""
     shares: Sequence[float | None] = ()
     """The first number of each row as a share of its range, from 0 to 1; None if the range is not known."""
+    ranges: Sequence[Interval | None] = ()
+    """The interval of the first number of each row, as shares of its range."""
     about: Sequence[str] = ()
     """What each row is, for formats with room for it."""
 
@@ -87,7 +96,8 @@ class Table(NamedTuple):
         left = self.total - min(most, len(self.rows))
         notes = [f"and {left:,} more (--format json lists all)"] if left > 0 else []
         note = "; ".join([*notes, *filter(None, [self.note])])
-        return self._replace(rows=self.rows[:most], shares=self.shares[:most], about=self.about[:most], note=note)
+        columns = {name: getattr(self, name)[:most] for name in ("rows", "shares", "ranges", "about")}
+        return self._replace(**columns, note=note)
 
     @property
     def right_aligned(self) -> tuple[bool, ...]:
@@ -96,10 +106,13 @@ class Table(NamedTuple):
         return tuple(self.numeric and self.text_columns <= position < end for position in range(len(self.head)))
 
 
-def number(value: Any, unit: str = "") -> str:
-    """Format a figure for people."""
+def number(value: Any, unit: str = "", interval: Interval | None = None) -> str:
+    """Format a figure for people: 0.8420 or, with its interval, 0.8420 [0.8010, 0.8800]."""
     if value is None:
         return "–"
+    if interval is not None:
+        text, low, high = (number(each, unit).removesuffix(unit).rstrip() for each in (value, *interval))
+        return f"{text} [{low}, {high}] {unit}".rstrip()
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -119,8 +132,15 @@ def figures_table(score: Score) -> Table:
         for figure in score._figures
         if figure.name in result and not isinstance(result[figure.name], dict | list)
     ]
-    rows = [(figure.name, number(value, figure.unit)) for figure, value in shown]
-    return Table("", ("figure", "value"), rows, shares=[share_of(figure, value) for figure, value in shown])
+    intervals = [score.interval_of(figure.name) for figure, _ in shown]
+    rows = [
+        (figure.name, number(value, figure.unit, interval))
+        for (figure, value), interval in zip(shown, intervals, strict=True)
+    ]
+    return Table(
+        "", ("figure", "value"), rows, shares=[share_of(figure, value) for figure, value in shown],
+        ranges=[range_of(figure, each) for (figure, _), each in zip(shown, intervals, strict=True)],
+    )  # fmt: skip
 
 
 def explained(table: Table, score: Score) -> Table:
@@ -150,6 +170,12 @@ def share_of(figure: Any, value: Any) -> float | None:
     return float(value / figure.high)
 
 
+def range_of(figure: Any, interval: Interval | None) -> Interval | None:
+    """Return an interval as shares of the range of its figure, if it is within that."""
+    low, high = (share_of(figure, bound) for bound in interval or (None, None))
+    return None if low is None or high is None else (low, high)
+
+
 def failure_modes_table(score: Score) -> Iterator[Table]:
     """What to fix first, if the track reports it."""
     if score.failure_modes:
@@ -157,9 +183,13 @@ def failure_modes_table(score: Score) -> Iterator[Table]:
         yield long_table(Table("What to fix first", ("field", "difference", "count"), rows, numeric=False))
 
 
-def by_class_table(title: str, values: Mapping[str, float]) -> Table:
-    rows = [(name, number(value)) for name, value in values.items()]
-    return Table(title, ("class", "F1"), rows, chart=Bars(list(values), list(values.values())))
+def by_class_table(title: str, score: Score, field: str) -> Table:
+    values: Mapping[str, float] = (score.result or {})[field]
+    intervals = [score.interval_of(field, name) for name in values]
+    rows = [(name, number(each, "", found)) for (name, each), found in zip(values.items(), intervals, strict=True)]
+    return Table(
+        title, ("class", "F1"), rows, chart=Bars(list(values), list(values.values()), intervals=intervals)
+    )  # fmt: skip
 
 
 def long_table(table: Table) -> Table:

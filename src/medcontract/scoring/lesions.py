@@ -362,7 +362,7 @@ def _tables(score: Score) -> Iterator[Table]:
     result = score.result or {}
     yield figures_table(score)
     if "f1_by_class" in result:
-        yield by_class_table("Classes", result["f1_by_class"])
+        yield by_class_table("Classes", score, "f1_by_class")
     if "confusion_matrix" in result:
         yield _matrix_table(result["confusion_matrix"])
 

@@ -225,6 +225,10 @@ class Scorer(ABC):
         """Compute the figures of a result that depend on cases in every replicate. Needs NumPy."""
         return None
 
+    def judged(self, finished: Finished, intervals: Mapping[str, tuple[float, float] | None]) -> Finished:
+        """Decide once there are intervals, which are given by the JSON pointer of their figure."""
+        return finished
+
     # Optional: explanations of a score.
 
     def remediation(self, tally: Tally) -> Sequence[FailureMode]:

@@ -260,7 +260,9 @@ def _outcome(score: Score) -> str:
     figures = [
         f"{plain_name(name)} {value:.6g}" for name, value in score._display.headlines.items() if value is not None
     ]
-    detail = "; ".join(score.reasons) if not score.valid else (figures or [""])[0]
+    bounds = score.intervals._headline if score.intervals else None
+    interval = f" [{bounds[0]:.6g}, {bounds[1]:.6g}]" if bounds else ""
+    detail = "; ".join(score.reasons) if not score.valid else f"{figures[0]}{interval}" if figures else ""
     if not score.decision:
         return detail
     gates = [name for name, passed in score._display.gates.items() if not passed]

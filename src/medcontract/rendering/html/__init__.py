@@ -184,6 +184,8 @@ class Cell(NamedTuple):
     """The class of the cell: number or long."""
     share: int | None = None
     """The length of a bar behind the number, in percent of the cell."""
+    range: tuple[int, int] | None = None
+    """The start and the end of its interval on the bar, likewise."""
 
 
 class ShownTable(NamedTuple):
@@ -233,18 +235,22 @@ def _shown(table: Table) -> ShownTable:
         "number" if right else "long" if any(len(text) > _LONG for text in column) else ""
         for right, column in zip(aligned, zip(*texts, strict=True), strict=True)
     ]
-    shown = [_cells(row, kinds, share) for row, share in zip(texts, shares, strict=True)]
+    ranges = table.ranges or [None] * len(table.rows)
+    shown = [_cells(row, kinds, share, its) for row, share, its in zip(texts, shares, ranges, strict=True)]
     split = len(shown) if len(shown) <= _FEW_ROWS else _FIRST_ROWS
     more = plural(len(shown) - split, "more row")
     return ShownTable(table.title, head, shown[:split], shown[split:], more, table.note)
 
 
-def _cells(texts: Sequence[str], kinds: Sequence[str], share: float | None) -> list[Cell]:
+def _cells(
+    texts: Sequence[str], kinds: Sequence[str], share: float | None, interval: tuple[float, float] | None
+) -> list[Cell]:
     """The cells of a row; the first number of the row has the bar."""
     bar = kinds.index("number") if share is not None and "number" in kinds else None
     length = round(100 * min(max(share or 0, 0), 1))
+    ends = None if interval is None else (round(100 * interval[0]), round(100 * interval[1]))
     return [
-        Cell(text, kind, length if position == bar else None)
+        Cell(text, kind, length, ends) if position == bar else Cell(text, kind)
         for position, (text, kind) in enumerate(zip(texts, kinds, strict=True))
     ]
 

@@ -28,17 +28,27 @@ def bars(chart: Bars, title: str) -> Markup:
     """A labeled bar per value, and an axis that starts at 0. A missing value is a dash, not a bar."""
     height = _ROW * len(chart.labels)
     parts = list(_grid(chart.high, height))
-    values = list(zip(chart.labels, chart.values, strict=True))
-    for top, (label, value) in zip(range(0, height, _ROW), values, strict=True):
+    intervals = chart.intervals or [None] * len(chart.labels)
+    values = list(zip(chart.labels, chart.values, intervals, strict=True))
+    for top, (label, value, interval) in zip(range(0, height, _ROW), values, strict=True):
         parts += [
             _text(0, top + 16, _short(label), role=""),
-            _text("100%", top + 16, number(value, chart.unit), "end", "value"),
+            _text("100%", top + 16, number(value, chart.unit, interval), "end", "value"),
         ]
         parts.append(_rect(0, top + 21, "100%", _BAR, "track"))
         if value is not None:
             parts.append(_rect(0, top + 21, f"{_percent(value, chart.high)}%", _BAR, "bar"))
-    shown = "; ".join(f"{_short(label)} {number(value, chart.unit)}" for label, value in values[:_BINS])
+        if interval is not None:
+            parts += _whisker(top + 21, *(_percent(bound, chart.high) for bound in interval))
+    shown = "; ".join(f"{_short(label)} {number(value, chart.unit, its)}" for label, value, its in values[:_BINS])
     return _svg(height + _AXIS, f"{title}: {shown}" if title else shown, parts)
+
+
+def _whisker(top: int, low: float, high: float) -> Iterator[Markup]:
+    """An interval on a bar: a line with an end at each bound."""
+    yield _rect(f"{low}%", top + _BAR // 2 - 1, f"{_rounded(high - low)}%", 2, "whisker")
+    for bound in (low, high):
+        yield _rect(f"{min(bound, 99.6)}%", top + 2, 2, _BAR - 4, "whisker")
 
 
 def gauge(gauge: Gauge, label: str) -> Markup:

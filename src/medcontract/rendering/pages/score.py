@@ -23,7 +23,7 @@ from medcontract.rendering.page import (
 )
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
-from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, ProtocolUsed, Score
+from medcontract.results.score import FieldDifference, InputFile, Intervals, ItemBreakdown, ProtocolUsed, Score
 from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
 from medcontract.results.verification import Verification
 
@@ -91,8 +91,10 @@ def _entrant(name: str, kind: str) -> str:
 
 def facts(score: Score) -> list[Fact]:
     """The headline, and the processing gate."""
-    name, value = _headline(score)
-    found = [Fact(with_direction(name, score._display.lower_is_better), value)] if value != number(None) else []
+    name, value = _headline(score, with_interval=False)
+    interval = _headline(score)[1].removeprefix(f"{value.partition(' ')[0]} ")
+    note = f"{_level(score.intervals)}: {interval}" if score.intervals and score.intervals._headline else ""
+    found = [Fact(with_direction(name, score._display.lower_is_better), value, note)] if value != number(None) else []
     gate = score.processing
     if gate is not None:
         outcome = "passed" if gate.passed else "not passed"
@@ -102,11 +104,12 @@ def facts(score: Score) -> list[Fact]:
     return found
 
 
-def _headline(score: Score) -> tuple[str, str]:
+def _headline(score: Score, with_interval: bool = True) -> tuple[str, str]:
     """The name and value of the most important figure."""
     for name, value in score._display.headlines.items():
         if value is not None:
-            return plain_name(name), number(value, score._display.units.get(name, ""))
+            interval = score.intervals._headline if score.intervals and with_interval else None
+            return plain_name(name), number(value, score._display.units.get(name, ""), interval)
     return plain_name(score.headline[0]), number(None)
 
 
@@ -119,12 +122,17 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
     """What follows the outcome. `problems`: they are not on the page yet."""
     repeated = [_headline(score)] if score.valid else []  # it is in the outcome
     found = []
+    note = "" if score.intervals is None else about_intervals(score.intervals)
     for table in score._tables:
+        if note and table.rows and list(table.rows) != repeated:
+            table, note = table._replace(note="; ".join(filter(None, [note, table.note]))), ""
         if list(table.rows) not in ([], repeated):
             found.append(Section(table.title or "Figures", [table]))
         elif table.rows and table.title:  # pages keep a heading such as Overall
             found.append(Section(table.title, [table], on="pages"))
     found += [Section(table.title, [table]) for table in _subgroups(score)]
+    if note:
+        found.append(Section("Intervals", [Paragraph([note], note=True)]))
     if score.breakdown:
         found.append(Section("Breakdown", [_breakdown(score.breakdown, view.show_values)], most=MOST_ROWS))
     if score.problems and problems:
@@ -156,6 +164,17 @@ def _subgroups(score: Score) -> Iterator[Table]:
         why = "Groups with few cases are hidden, and others from which they could be computed. " if hidden else ""
         note = f"{why}gap: the difference from all other cases."
         yield long_table(Table(f"By {plain_name(field)}", (plain_name(field), "cases", name, "gap"), rows, note))
+
+
+def about_intervals(found: Intervals) -> str:
+    """Say what the numbers in brackets are."""
+    units = f"{plural(found.units, 'unit')} ({', '.join(found.unit)})"
+    without = f"; {len(found.undefined):,} of {plural(len(found.figures), 'figure')} without" if found.undefined else ""
+    return f"in brackets: {_level(found)}s, from {found.resamples:,} resamples of {units}{without}"
+
+
+def _level(found: Intervals) -> str:
+    return f"{found.level * 100:g} % interval"
 
 
 def _breakdown(items: Sequence[ItemBreakdown], show_values: bool) -> Table:

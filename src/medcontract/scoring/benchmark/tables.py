@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,25 @@ from medcontract.scoring.benchmark.comparing import table_in
 if TYPE_CHECKING:
     from medcontract.results.score import Score
 
+IntervalOf = Callable[..., tuple[float, float] | None]
+
+
+def _no_interval(*path: str) -> None:
+    """Reports of other tools have no intervals."""
+
+
 _MOST_METRICS = 6
 _MOST_ROWS = 40
 
 
 def tables(score: Score) -> Iterator[Table]:
     """The tables of the report in a score."""
-    return report_tables(score.result or {}, score.headline[0], counted_here=score.processing is not None)
+    return report_tables(score.result or {}, score.headline[0], score.processing is not None, score.interval_of)
 
 
-def report_tables(report: dict[str, Any], headline: str, counted_here: bool) -> Iterator[Table]:
+def report_tables(
+    report: dict[str, Any], headline: str, counted_here: bool, interval_of: IntervalOf = _no_interval
+) -> Iterator[Table]:
     """The combined score and its weights first; the worst of many tasks, the first of many metrics.
 
     `headline` is the name of the combined score, if there is one.
@@ -30,12 +39,18 @@ def report_tables(report: dict[str, Any], headline: str, counted_here: bool) -> 
     combined = _combined(report, headline)
     overall = report["overall_scores"]
     if combined:
-        yield _overall(headline, overall[headline], combined)
-    others = [(plain_name(name), number(value)) for name, value in overall.items() if not combined or name != headline]
+        yield _overall(headline, number(overall[headline], "", interval_of("overall_scores", headline)), combined)
+    intervals = {name: interval_of("overall_scores", name) for name in overall}
+    others = [
+        (plain_name(name), number(value, "", intervals[name]))
+        for name, value in overall.items()
+        if not combined or name != headline
+    ]
     notes = report["metadata"]["notes"] if counted_here else []  # those of another tool may be anything
     note = "; ".join([*_left(others, _MOST_ROWS), *notes])
     shown = [name for name in overall if not combined or name != headline][:_MOST_ROWS]
-    chart = Bars.of([plain_name(name) for name in shown], [overall[name] for name in shown])
+    drawn = [overall[name] for name in shown], [intervals[name] for name in shown]
+    chart = Bars.of([plain_name(name) for name in shown], *drawn)
     yield Table("Metrics" if combined else "Overall", ("metric", "overall"), others[:_MOST_ROWS], note, chart=chart)
     yield from _finer(report, headline if combined else None, counted_here)
 
@@ -45,7 +60,7 @@ def _combined(report: dict[str, Any], headline: str) -> dict[str, Any] | None:
     return dict(table_in(table_in(table_in(report, "metadata"), "combined_scores"), headline)) or None
 
 
-def _overall(headline: str, value: float, combined: dict[str, Any]) -> Table:
+def _overall(headline: str, value: str, combined: dict[str, Any]) -> Table:
     """The combined score and its weights."""
     name = plain_name(headline)
     weights = [(f"weight of {plain_name(name)}", f"{weight:g}") for name, weight in combined["weights"].items()]
@@ -53,7 +68,7 @@ def _overall(headline: str, value: float, combined: dict[str, Any]) -> Table:
     notes = [f"the weight of metrics that a task lacks is {missing}"]
     for category, metrics in combined.get("categories", {}).items():
         notes.append(f"{plain_name(category)} is the mean of {', '.join(map(plain_name, metrics))}")
-    return Table("Overall", ("combined score", "value"), [(name, number(value)), *weights], "; ".join(notes))
+    return Table("Overall", ("combined score", "value"), [(name, value), *weights], "; ".join(notes))
 
 
 def _finer(report: dict[str, Any], combined: str | None, counted_here: bool) -> Iterator[Table]:

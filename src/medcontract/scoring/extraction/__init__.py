@@ -9,6 +9,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
@@ -24,6 +26,7 @@ from medcontract.scoring.extraction.decision import (
     manifest_entry_of,
     pipeline_success_rate,
     run_of,
+    with_bounds,
 )
 from medcontract.scoring.extraction.differences import miss_finder
 from medcontract.scoring.extraction.documents import (
@@ -110,6 +113,11 @@ PROTOCOL = Protocol(
         Parameter(
             name="remote_backends", value=remote_words_sha256(), about="SHA-256 of the words for remote backends",
             source="docs/tracks/extraction.md#our-choices", fixed=True,
+        ),
+        Parameter(
+            name="gates_on", value="point", silent_at="point", choices=("point", "bound"),
+            about="what has to reach the goal of a gate: the measured value or, with bound, the lower bound of its "
+            "interval; part of the protocol only if it is bound", source="docs/uncertainty.md#gates",
         ),
         Parameter(
             name="look_alikes", value=None, about="SHA-256 of the list of look-alike drugs, for fuzzy names",
@@ -272,6 +280,22 @@ class ExtractionScorer(Scorer):
         from medcontract.scoring.extraction.resampled import resampled
 
         return resampled(answers, samples, result, self.protocol)
+
+    def judged(self, finished: Finished, intervals: Mapping[str, tuple[float, float] | None]) -> Finished:
+        """Say which goals are inside the interval, or require that the lower bound reaches the goal (`gates_on`)."""
+        on_bound = self.protocol.word("gates_on") == "bound"
+        result = finished.result or {}
+        places = [f"/gates/{number}/measured" for number in range(len(result["gates"]))]
+        rows = [
+            with_bounds(row, intervals[place], on_bound) if place in intervals else row
+            for place, row in zip(places, result["gates"], strict=True)
+        ]
+        (processing, enough), *_ = finished.gates
+        decision = "GO" if enough and all(row["passed"] for row in rows) else "NO-GO"
+        return replace(
+            finished, result={**result, "gates": rows, "decision": decision}, decision=decision,
+            gates=((processing, enough), *((row["gate"], row["passed"]) for row in rows)),
+        )  # fmt: skip
 
     def limits(
         self,

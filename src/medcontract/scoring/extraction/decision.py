@@ -163,6 +163,22 @@ def _at_least(name: str, measured: Fraction | None, protocol: Protocol, unit: st
     return Gate(name, goal, measured, passed, f"{shown} {unit} {verb} the goal of {rounded(goal):.16g}")
 
 
+def with_bounds(row: dict[str, Any], interval: tuple[float, float] | None, on_bound: bool) -> dict[str, Any]:
+    """Return a gate of a result, with what its interval says: None if there is none."""
+    if row["measured"] is None:
+        return row
+    goal, passed = row["goal"], row["passed"]
+    low, high = interval or (None, None)
+    if on_bound:
+        passed = low is not None and low >= goal
+        bound = "there is no lower bound" if low is None else f"the lower bound is {low:.7g}"
+        return {**row, "passed": passed, "reason": f"{row['reason']}; {bound}, which has to reach the goal"}
+    if low is None or high is None or not low < goal <= high:
+        return row
+    inside = f"{'met' if passed else 'not met'}, but the interval includes the goal"
+    return {**row, "reason": f"{row['reason']}; {inside}"}
+
+
 def distinguishable(measured: Fraction, goal: Fraction) -> str:
     """The measured value, with as many digits as participants may see, and on which side of the goal it is."""
     shown, limit = coarse(rounded(measured)), rounded(goal)

@@ -27,21 +27,21 @@ def tables(score: Score) -> Iterator[Table]:
     result = score.result or {}
     yield figures_table(score)
     if "gates" in result:
-        yield _gates(score.processing, result["gates"])
+        yield _gates(score, result["gates"])
     if "documents" in result:
         yield _documents(result["documents"])
     yield from failure_modes_table(score)
 
 
-def _gates(processing: Processing | None, gates: Sequence[dict[str, Any]]) -> Table:
+def _gates(score: Score, gates: Sequence[dict[str, Any]]) -> Table:
     """The processing gate, which also decides, then the six gates of the result."""
     words = {True: "yes", False: "NO", None: "–"}
-    rows = [_processing_row(processing, words)] if processing else []
-    rows += [
-        (gate["gate"], f"{gate['goal']:g}", "–" if gate["measured"] is None else f"{gate['measured']:.6g}",
-         words[gate["passed"]], gate["reason"])
-        for gate in gates
-    ]  # fmt: skip
+    rows = [_processing_row(score.processing, words)] if score.processing else []
+    for place, gate in enumerate(gates):
+        measured = "–" if gate["measured"] is None else f"{gate['measured']:.6g}"
+        bounds = score.interval_of("gates", place, "measured")
+        measured += f" [{bounds[0]:.6g}, {bounds[1]:.6g}]" if bounds else ""
+        rows.append((gate["gate"], f"{gate['goal']:g}", measured, words[gate["passed"]], gate["reason"]))
     return Table("Gates", ("gate", "goal", "measured", "passed", "reason"), rows, numeric=False)
 
 

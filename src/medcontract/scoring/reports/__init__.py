@@ -192,7 +192,7 @@ def _tables(score: Score) -> Iterator[Table]:
     result = score.result or {}
     yield figures_table(score)
     if "urgency_f1_by_class" in result:
-        yield by_class_table("Urgency", result["urgency_f1_by_class"])
+        yield by_class_table("Urgency", score, "urgency_f1_by_class")
     if "runs" in result:
         yield from _runs_table(score, result["runs"])
 

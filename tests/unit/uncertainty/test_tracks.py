@@ -1,0 +1,133 @@
+"""Intervals of every track: the figures of a replicate are those of the cases as often as they are drawn."""
+
+from __future__ import annotations
+
+import json
+from hashlib import shake_128
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.interval_files import CHALLENGE, TRACKS, challenge_records, jsonl, submission
+from tests.support import ROOT
+
+import medcontract
+from medcontract import Challenge
+from medcontract.scoring import resampling as generic
+from medcontract.scoring.resampling import value_at
+from medcontract.scoring.scorer import Scorer
+from medcontract.uncertainty.figures import Resampling
+
+RESAMPLES = {"resamples": 100}
+
+
+class Both:
+    """Computes the replicates in both ways."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fast: Resampling | None = None
+        self.slow: Resampling | None = None
+        original = generic.intervals_of
+
+        def intervals_of(track: Any, scorer: Scorer, answers: Any, finished: Any, samples: Any) -> Any:
+            self.fast = scorer.resampled(answers, samples, finished.result)
+            self.slow = generic._by_tallies(track, scorer, answers, finished, samples)
+            return original(track, scorer, answers, finished, samples)
+
+        monkeypatch.setattr(generic, "intervals_of", intervals_of)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_replicates_are_figures_of_weighted_tallies(track: str, tmp_path: Path, monkeypatch: Any) -> None:
+    """The formulas for all replicates at once give what the scorer gives for each of them."""
+    both = Both(monkeypatch)
+    medcontract.score(*submission(tmp_path, track), parameters=RESAMPLES)
+    assert both.fast is not None
+    assert both.slow is not None
+    assert both.fast.headline is not None
+    assert both.slow.headline is not None
+    np.testing.assert_allclose(both.fast.headline.values, both.slow.headline.values, atol=1e-9)
+    varying = {
+        place for place, figure in both.slow.figures.items() if figure.varies and not place.endswith("/success_rate")
+    }
+    assert varying == both.fast.figures.keys()
+    for place, figure in both.fast.figures.items():
+        np.testing.assert_allclose(figure.values, both.slow.figures[place].values, atol=1e-9, err_msg=place)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_an_interval_contains_the_figure(track: str, tmp_path: Path) -> None:
+    """Every number that depends on cases has an interval around it, in the order of its bounds."""
+    score = medcontract.score(*submission(tmp_path, track), intervals=True)
+    intervals = score.to_dict()["intervals"]
+    for place, bounds in intervals["figures"].items():
+        low, high = bounds
+        assert low < high
+        assert low <= value_at(score.result, place) <= high
+    name, headline = score.headline
+    values = intervals["replicates"]["values"]
+    assert len(values) == intervals["resamples"] == 1000
+    assert min(values) < headline < max(values)
+    assert (intervals["replicates"]["figure"], intervals["undefined"]) == (name, {})
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_nothing_else_changes(track: str, tmp_path: Path) -> None:
+    """With intervals, figures and fingerprint are the same; without them, there is no such field."""
+    files = submission(tmp_path, track, 90)
+    plain, sure = (medcontract.score(*files, intervals=intervals).to_dict() for intervals in (False, True))
+    added = sure.pop("intervals")
+    assert "intervals" not in plain
+    assert added["units"] == added["groups"] == 90
+    assert {**sure, "warnings": plain["warnings"]} == plain
+
+
+def test_clusters_of_a_challenge(tmp_path: Path) -> None:
+    """Cases of a patient are drawn together, those without a patient alone; the field belongs to the fingerprint."""
+    challenge = Challenge.load(CHALLENGE.encode())
+    truth, sent = challenge_records()
+    files = [jsonl(tmp_path / "truth.jsonl", truth), jsonl(tmp_path / "sent.jsonl", sent)]
+    plain, single, patients = (
+        challenge.score(*files),
+        *(challenge.score(*files, **each) for each in ({"intervals": True}, {"cluster": "patient"})),
+    )
+    assert plain.protocol.fingerprint == single.protocol.fingerprint != patients.protocol.fingerprint
+    assert single.intervals is not None
+    assert patients.intervals is not None
+    assert (single.intervals.unit, single.intervals.units) == (("case_id",), 200)
+    alone = sum("patient" not in each for each in truth)
+    units = len({each["patient"] for each in truth if "patient" in each}) + alone
+    assert (patients.intervals.unit, patients.intervals.units) == (("patient",), units)
+    assert set(patients.intervals.figures) == {
+        "/metrics/macro_f1", "/metrics/auroc", "/sums/total", "/headline/value",
+        "/by_class/macro_f1/none", "/by_class/macro_f1/minor", "/by_class/macro_f1/major",
+    }  # fmt: skip
+    declared = Challenge.load(f'{CHALLENGE}[uncertainty]\ncluster = "patient"\n'.encode())
+    assert declared.score(*files).to_dict() == patients.to_dict()
+    asked = Challenge.load(f"{CHALLENGE}[uncertainty]\nintervals = true\n".encode())
+    assert asked.score(*files).to_dict() == single.to_dict()
+
+
+def test_figures_of_a_plugin(tmp_path: Path) -> None:
+    """A plugin has intervals without code of its own, from its tallies."""
+    medcontract.load_plugin(str(ROOT / "tests" / "toy_track.py"))
+    truth = [{"item": f"T-{number}", "word": "ab"[number % 2]} for number in range(60)]
+    sent = [{"item": each["item"], "said": "a"} for each in truth]
+    (tmp_path / "truth.json").write_text(json.dumps({"truth": truth}))
+    (tmp_path / "sent.json").write_text(json.dumps({"answers": sent}))
+    files = [f"toy/truth={tmp_path}/truth.json", f"toy/answers={tmp_path}/sent.json"]
+    score = medcontract.score(*files, parameters=RESAMPLES)
+    assert score.intervals is not None
+    assert score.intervals.replicates is not None
+    expected = []
+    streams = {each["item"]: shake_128(f'medcontract/resample/1\n["{each["item"]}"]'.encode()) for each in truth}
+    numbers = {item: stream.digest(200) for item, stream in streams.items()}
+    thresholds = [24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535]
+    for b in range(100):
+        weights = [
+            sum(each <= int.from_bytes(numbers[case["item"]][2 * b : 2 * b + 2], "big") for each in thresholds)
+            for case in truth
+        ]
+        expected.append(round(sum(weights[::2]) / sum(weights), 6))
+    assert list(score.intervals.replicates.values) == expected
