@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.interval_files import CHALLENGE, TRACKS, challenge_records, jsonl, submission
+from tests.scoring_files import guess, image, write
 from tests.support import ROOT
 
 import medcontract
@@ -78,6 +79,8 @@ def test_nothing_else_changes(track: str, tmp_path: Path) -> None:
     files = submission(tmp_path, track, 90)
     plain, sure = (medcontract.score(*files, intervals=intervals).to_dict() for intervals in (False, True))
     added = sure.pop("intervals")
+    for gate in sure["result"].get("gates", ()):
+        gate["reason"] = gate["reason"].removesuffix("; met, but the interval includes the goal")
     assert "intervals" not in plain
     assert added["units"] == added["groups"] == 90
     assert {**sure, "warnings": plain["warnings"]} == plain
@@ -131,3 +134,73 @@ def test_figures_of_a_plugin(tmp_path: Path) -> None:
         ]
         expected.append(round(sum(weights[::2]) / sum(weights), 6))
     assert list(score.intervals.replicates.values) == expected
+
+
+def test_gates_on_bounds(tmp_path: Path) -> None:
+    """A goal inside the interval is named; with `gates_on`, the lower bound has to reach it, under another protocol."""
+    files = submission(tmp_path, "extraction")
+    point = medcontract.score(*files, intervals=True)
+    bound = medcontract.score(*files, parameters={"gates_on": "bound"})
+    assert point.result is not None
+    assert bound.result is not None
+    gate, other = point.result["gates"][0], bound.result["gates"][0]
+    low, high = point.interval_of("gates", 0, "measured")  # type: ignore[misc]
+    assert low < gate["goal"] == 85 < gate["measured"] < high
+    assert (gate["passed"], other["passed"]) == (True, False)
+    assert gate["reason"].endswith("; met, but the interval includes the goal")
+    assert f"the lower bound is {low:.7g}" in other["reason"]
+    assert bound.protocol.parameters["gates_on"] == "bound"
+    assert "gates_on" not in point.protocol.parameters
+    assert bound.protocol.fingerprint != point.protocol.fingerprint
+
+
+def test_participants_see_no_replicates(tmp_path: Path) -> None:
+    """The weights of cases are known, so the headline of each replicate would reveal which cases are right."""
+    files = submission(tmp_path, "lesions")
+    score = medcontract.score(*files, intervals=True, participant=True)
+    full = medcontract.score(*files, intervals=True)
+    assert score.intervals is not None
+    assert score.intervals.replicates is None
+    shown = set(score.result or {}) - {"efficiency_score"}
+    assert set(score.intervals.figures) == {f"/{name}" for name in shown}
+    low, high = full.interval_of("final_score")  # type: ignore[misc]
+    assert score.interval_of("final_score") == (round(low, 4), round(high, 4))
+    assert "0.7" in str(score.headline[1])
+
+
+def test_warnings(tmp_path: Path) -> None:
+    """Rare classes and few units are named, rare classes only to organizers."""
+    truth = [image(f"I-{n}", "MEL" if n % 3 else "NV") for n in range(20)]
+    sent = [guess(each["image_id"], "MEL") for each in truth]
+    files = [write(tmp_path, "lesions/truth", truth), write(tmp_path, "lesions/predictions", sent)]
+    rare, few = "fewer than 10 cases of NV (7): intervals that rest on them are rough", "there are only 20 units"
+    organizer, participant = (
+        "; ".join(medcontract.score(*files, intervals=True, participant=each).warnings) for each in (False, True)
+    )
+    assert rare in organizer
+    assert rare not in participant
+    assert few in organizer
+    assert few in participant
+
+
+def test_without_a_result_there_are_no_intervals(tmp_path: Path) -> None:
+    """Below the gate nothing is computed."""
+    files = submission(tmp_path, "lesions", 20)
+    score = medcontract.score(*files, intervals=True)
+    assert (score.result, score.intervals) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"resamples": 99}, "'resamples' must be at least 100 and at most 10000, not 99"),
+        ({"resamples": 150.5}, "'resamples' must be a whole number, not 150.5"),
+        ({"level": 1}, "'level' must be at least 0.5 and at most 0.999, not 1"),
+        ({"cluster": "lable"}, "--cluster: lesions/truth has no field 'lable'"),
+    ],
+)
+def test_wrong_parameters(parameters: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """Wrong parameters are usage errors that say what is allowed."""
+    with pytest.raises(medcontract.CallError) as caught:
+        medcontract.score(*submission(tmp_path, "lesions", 100), parameters=parameters)
+    assert caught.value.as_options[0] == message
