@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+<<<<<<< HEAD
 from medcontract.contracts.string_patterns import (
     ANSWERED,
     AS_DATE,
@@ -23,6 +24,10 @@ from medcontract.contracts.string_patterns import (
     PATTERN_DESCRIPTIONS,
     without_anchors,
 )
+=======
+from medcontract.contracts.messages import HINTS, MESSAGES
+from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS, without_anchors
+>>>>>>> 6a88ff73 (Keep the texts of problems of structure as data, for other languages)
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, Token, is_plain, json_type, plural, shorten, shown_value, value_name
 
@@ -104,14 +109,14 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
     if error["type"] == "extra_forbidden":
         yield Finding(*unknown_key(path[-1]), path=path, at_key=True, value=shorten(str(path[-1])))
     elif error["type"] == "missing":
-        yield Finding("MC101", f"'{path[-1]}' is missing", path=path[:-1], field=str(path[-1]))
+        yield Finding("MC101", MESSAGES["missing"].format(name=path[-1]), path=path[:-1], field=str(path[-1]))
     elif error["type"] in _TYPES:
         expected = (_TYPES[error["type"]],)
         yield Finding("MC103", "", path=path, value=shown_value(given), name=value_name(path) if path else "",
                       expected=expected, got=json_type(given))  # fmt: skip
     elif error["type"] == "union_tag_not_found":
         key = ast.literal_eval(context["discriminator"])
-        yield Finding("MC101", f"'{key}' is missing", path=path, field=key)
+        yield Finding("MC101", MESSAGES["missing"].format(name=key), path=path, field=key)
     elif error["type"] == "union_tag_invalid":
         key = ast.literal_eval(context["discriminator"])
         found = _unknown_value({"expected": context["expected_tags"]}, given[key])
@@ -130,7 +135,7 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
 
 def unknown_key(key: Token) -> tuple[str, str]:
     """Return the code and the message about a key that no object at its place may have."""
-    return "MC102", f"'{key}' is not in this contract" if is_plain(key) else "a key that is not in this contract"
+    return "MC102", MESSAGES["unknown"].format(name=key) if is_plain(key) else MESSAGES["unknown, may be data"]
 
 
 _TYPES = {
@@ -158,14 +163,14 @@ def _unknown_value(context: Context, given: Any) -> Finding:
 
     choices = _choices(context["expected"])
     if not choices:  # numbers and booleans
-        return Finding("MC104", f"must be {context['expected'].lower()}")
-    message = f"must be {'one of ' * (len(choices) > 1)}{_listed(choices)}"
+        return Finding("MC104", MESSAGES["constant"].format(choices=context["expected"].lower()))
+    message = MESSAGES["one of" if len(choices) > 1 else "constant"].format(choices=_listed(choices))
     if not isinstance(given, str):
         is_number = isinstance(given, int | float) and not isinstance(given, bool)
         hint = f"{'write the name, not its number: ' * is_number}one of {_listed(choices)}"
         return Finding("MC103", "", hint, expected=("string",), got=json_type(given))
     if given.strip() in choices:
-        return Finding("MC104", message, "remove leading and trailing whitespace")
+        return Finding("MC104", message, HINTS["white space"])
     if re.fullmatch(r"\s*[0-9]+(?:\.0)?\s*", given) and not any(choice.isdigit() for choice in choices):
         return Finding("MC104", message, "write the name, not its number")
     return Finding("MC104", message, did_you_mean(given, choices))
@@ -189,23 +194,28 @@ def _listed(choices: Sequence[str]) -> str:
 
 def _pattern(context: Context, given: Any) -> Finding:
     if context["pattern"] == NON_BLANK:
-        return Finding("MC106", "must not be blank")
+        return Finding("MC106", MESSAGES["blank"])
     wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
+<<<<<<< HEAD
     wanted = wanted or f"a string that matches {without_anchors(context['pattern'])}"
     if context["pattern"] == DATE and re.fullmatch(r"\s*[0-9]{5,16}(\.[0-9]+)?\s*", given):
         return Finding("MC107", f"must be {wanted}", AS_DATE)
     return Finding("MC107", f"must be {wanted}", _format_hint(given))
+=======
+    wanted = wanted or MESSAGES["other pattern"].format(pattern=without_anchors(context["pattern"]))
+    return Finding("MC107", MESSAGES["pattern"].format(wanted=wanted), _format_hint(given))
+>>>>>>> 6a88ff73 (Keep the texts of problems of structure as data, for other languages)
 
 
 def _format_hint(given: str) -> str | None:
     if re.match(r"[A-Za-z]:|/", given):
-        return "write the path relative to the folder of the data, with '/' between its parts"
+        return HINTS["relative"]
     if "\\" in given:
-        return "write '/' instead of '\\'"
+        return HINTS["slashes"]
     if re.match(r"\s*[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}", given):
-        return "write the year first: 2026-05-31"
+        return HINTS["year first"]
     if given != given.strip():
-        return "remove leading and trailing whitespace"
+        return HINTS["white space"]
     return None
 
 
@@ -213,9 +223,15 @@ _LARGEST_WRITTEN = 1e16
 """Larger numbers are written with an exponent."""
 
 
-def _bound(word: str, key: str) -> Callable[[Context, Any], Finding]:
+def _bound(name: str, key: str) -> Callable[[Context, Any], Finding]:
     def make(context: Context, given: Any) -> Finding:
+<<<<<<< HEAD
         return Finding("MC105", f"must be {word} {_number(context[key])}")
+=======
+        is_percentage = key == "le" and context[key] == 1 and 1 < given <= _MOST_PERCENT
+        message = MESSAGES[name].format(bound=_number(context[key]))
+        return Finding("MC105", message, HINTS["percentage"] if is_percentage else None)
+>>>>>>> 6a88ff73 (Keep the texts of problems of structure as data, for other languages)
 
     return make
 
@@ -232,22 +248,22 @@ def _too_few(context: Context, given: Any) -> Finding | None:
     count = _count(given)
     if count >= context["min_length"]:
         return None  # Pydantic counts only valid items; the invalid ones have separate findings
-    return Finding("MC108", f"must have at least {plural(context['min_length'], 'item')}, not {count}")
+    return Finding("MC108", MESSAGES["minItems"].format(count=plural(context["min_length"], "item"), got=count))
 
 
 def _too_many(context: Context, given: Any) -> Finding:
-    return Finding("MC108", f"must have at most {plural(context['max_length'], 'item')}, not {_count(given)}")
+    return Finding("MC108", MESSAGES["maxItems"].format(count=plural(context["max_length"], "item"), got=_count(given)))
 
 
-def _text_length(word: str, key: str) -> Callable[[Context, Any], Finding]:
+def _text_length(name: str, key: str) -> Callable[[Context, Any], Finding]:
     def make(context: Context, given: Any) -> Finding:
-        return Finding("MC107", f"must have {word} {plural(context[key], 'character')}, not {len(given)}")
+        return Finding("MC107", MESSAGES[name].format(count=plural(context[key], "character"), got=len(given)))
 
     return make
 
 
 def _not_here(context: Context, given: Any) -> Finding:
-    return Finding("MC109", "is not allowed together with 'error'", "remove it, or remove 'error' if there was none")
+    return Finding("MC109", MESSAGES["not here"], HINTS["not here"])
 
 
 def _without(text: str, value: Any) -> str:
@@ -277,12 +293,12 @@ _BY_TYPE: dict[str, Callable[[Context, Any], Finding | None]] = {
     "none_required": _not_here,
     "literal_error": _unknown_value,
     "string_pattern_mismatch": _pattern,
-    "string_too_short": _text_length("at least", "min_length"),
-    "string_too_long": _text_length("at most", "max_length"),
+    "string_too_short": _text_length("minLength", "min_length"),
+    "string_too_long": _text_length("maxLength", "max_length"),
     "too_short": _too_few,
     "too_long": _too_many,
-    "greater_than_equal": _bound("at least", "ge"),
-    "greater_than": _bound("above", "gt"),
-    "less_than_equal": _bound("at most", "le"),
-    "less_than": _bound("below", "lt"),
+    "greater_than_equal": _bound("minimum", "ge"),
+    "greater_than": _bound("exclusiveMinimum", "gt"),
+    "less_than_equal": _bound("maximum", "le"),
+    "less_than": _bound("exclusiveMaximum", "lt"),
 }
