@@ -1,18 +1,24 @@
-// Checks one file against its contract.
+// Checks one file against its contract, piece by piece.
 
 import contracts from "./contracts.js";
-import { Layout, isJson, isOpen, isTotal, rows } from "./csv.js";
+import { Layout, endOfRow, isJson, isOpen, isTotal, linesIn, rowOf } from "./csv.js";
 import { Broken, Scanner, afterEnd, endOfValue, findPlace, quickParse, readString, scan, skipSpace, trailingComma } from "./json.js";
+import { ofPath, ofColumn, renameHint, wrongNameHint } from "./messages.js";
+import { recognize } from "./recognize.js";
 import { beginList, checkObject } from "./rules.js";
 import { compile } from "./schema.js";
-import { BAD_BYTE, Places, decode, isBlankLine, lines, otherKind } from "./text.js";
+import { Decoder, Places, isBlankLine, joined, otherKind, pieces } from "./text.js";
 
+const HEAD = 1 << 12;
+const WINDOW = 1 << 18;
+const MAX_RECORD = 1 << 24;
+const MAX_PROBLEMS = 10_000;
 const compiled = new Map();
 
 /** A contract with its compiled checks. Throws for an unknown id. */
 export function contractOf(id) {
   if (!compiled.has(id)) {
-    const contract = contracts[id];
+    const contract = Object.hasOwn(contracts, id) ? contracts[id] : null;
     if (!contract) throw new TypeError(`unknown contract '${id}'`);
     const noError = contract.record_rules?.find(({ kind, field, items }) => kind === "forbid-pattern" && field === "error" && !items)?.pattern;
     const checks = { ...contract, check: compile(contract.schema, noError) };
@@ -27,39 +33,127 @@ export function contractOf(id) {
 
 export const contractIds = () => Object.keys(contracts);
 
-/** Check the bytes of a file. `seen`, if given, gets the value of each valid record, and the header. */
-export function checkFile(bytes, id, container, seen = {}) {
-  const file = new File(contractOf(id), seen);
-  const other = otherKind(bytes);
-  if (other) {
-    file.text = "";
-    file.add({ ...other, at: 0 });
-    file.records = null;
-  } else {
-    file.text = decode(bytes);
-    file.hasBadBytes = BAD_BYTE.test(file.text);
-    if (container === "csv") file.table();
-    else if (file.contract.kind === "document") file.document();
-    else if (container === "jsonl") file.lines();
-    else file.collection();
+/**
+ * Check a file: a string, bytes, a Blob or a stream. Resolves to what `medcontract validate` reports for it.
+ * `contract` and `container` are recognized if they are not given; `only`: the contracts that it may be of.
+ * `seen` gets each valid record, and the header; `progress` the bytes read so far; `window`: how much is read at a time.
+ */
+export async function validate(source, { contract = null, container = null, only = null, progress = null, seen = {}, window = WINDOW } = {}) {
+  const file = new File(contract && contractOf(contract), container, seen, only ?? contractIds(), window);
+  const decoder = new Decoder();
+  let [run, step, head, size, read, kept] = [null, null, [], 0, 0, ""];
+  const give = (bytes, isLast) => {
+    const text = kept + decoder.decode(bytes, isLast);
+    kept = !isLast && text.endsWith("\r") ? "\r" : ""; // a line end is not cut in two
+    file.append(kept ? text.slice(0, -1) : text, decoder.hasBadBytes, isLast);
+    if (isLast || file.length >= (step?.value ?? 0)) step = run.next();
+  };
+  const giveAll = (bytes) => {
+    for (let at = 0; at < bytes.length && !step?.done; at += window) give(bytes.subarray(at, at + window), false);
+  };
+  const begin = () => {
+    const bytes = joined(head);
+    run = file.run(bytes.subarray(0, HEAD));
+    giveAll(bytes);
+  };
+  for await (const bytes of pieces(source)) {
+    read += bytes.length;
+    progress?.(read);
+    if (run) giveAll(bytes);
+    else {
+      head.push(bytes);
+      if ((size += bytes.length) >= HEAD) begin();
+    }
+    if (step?.done) break;
   }
+  if (!run) begin();
+  while (!step?.done) give(new Uint8Array(0), true);
   return file.report();
 }
 
 class File {
-  constructor(contract, seen) {
+  constructor(contract, container, seen, only, window) {
+    Object.assign(this, { container, seen, only, window, found: [], omitted: { error: 0, warning: 0 }, broken: false });
+    Object.assign(this, { text: "", at: 0, base: 0, done: false, hasBadBytes: false, places: new Places("") });
+    [this.contract, this.records, this.states] = [null, null, []];
+    if (contract) this.use(contract);
+  }
+
+  use(contract) {
     this.contract = contract;
-    this.seen = seen;
-    this.found = [];
     this.records = contract.kind === "document" ? null : 0;
-    this.broken = false;
     this.states = contract.listRules.map(beginList);
-    this.keepsPlaces = this.states.some(({ finish }) => finish);
-    this.placesOf = [];
+    this.seen.contract?.(contract);
+  }
+
+  // --- the window of the text that is being checked
+
+  get length() {
+    return this.text.length - this.at;
+  }
+
+  append(text, hasBadBytes, isLast) {
+    this.text += text;
+    this.places.text = this.text;
+    this.places.returns ||= text.includes("\r");
+    this.hasBadBytes = hasBadBytes;
+    this.done = isLast;
+  }
+
+  /** Forget what is before the current place, and wait for more text. */
+  *more() {
+    const rest = this.text.slice(this.at);
+    this.places.move(this.at, rest);
+    this.base += this.at;
+    [this.text, this.at] = [rest, 0];
+    yield Math.max(this.window, 2 * rest.length);
+  }
+
+  *run(head) {
+    const other = otherKind(head);
+    if (other) {
+      this.add({ ...other, at: 0 });
+      this.records = null;
+      return;
+    }
+    if (!this.contract) {
+      while (!this.done && this.text.length < MAX_RECORD / 4) yield this.text.length * 2;
+      if (!this.text.trim()) return this.empty();
+      this.container ??= containerOf(this.text);
+      const { id, problem } = recognize(this.text, this.container, this.only, this.done);
+      if (!id) {
+        yield* this.syntaxOnly();
+        if (!this.found.length) this.add({ ...problem, line: 1, column: null });
+        return;
+      }
+      this.use(contractOf(id));
+    }
+    this.container ??= containerOf(this.text);
+    if (this.container === "csv") yield* this.table();
+    else if (this.contract.kind === "document") yield* this.document();
+    else if (this.container === "json") yield* this.collection();
+    else yield* this.lines();
+  }
+
+  /** What is wrong with the syntax of a file whose contract is not known. */
+  *syntaxOnly() {
+    if (this.container !== "json") return;
+    while (!this.done) yield Infinity;
+    try {
+      scan(this.text);
+    } catch (error) {
+      this.breakOff(error);
+    }
   }
 
   add(finding) {
-    this.found.push({ severity: "error", hint: null, path: [], record: null, ...finding });
+    const all = { severity: "error", hint: null, path: [], record: null, ...finding };
+    if (this.found.length >= MAX_PROBLEMS) this.omitted[all.severity] += 1;
+    else if (all.line) this.found.push({ ...all, column: all.column ?? null, order: all.order ?? all.line });
+    else {
+      const { line, column } = this.places.find(all.at);
+      this.found.push({ ...all, line, column, order: this.base + all.at });
+    }
   }
 
   /** Add a finding at the path of a rule. */
@@ -68,32 +162,27 @@ class File {
     this.add({ code, message, severity, hint, ...finding });
   }
 
-  empty() {
-    this.add({ code: "MC004", message: "the file is empty", at: 0 });
-  }
-
   report() {
-    const places = new Places(this.text);
-    const order = (finding) => finding.line ?? finding.at;
     const cell = ({ field }) => this.header?.indexOf(field) ?? -1;
-    const problems = [...this.found]
+    const problems = this.found
       .map((finding, index) => ({ finding, index }))
-      .sort((a, b) => order(a.finding) - order(b.finding) || cell(a.finding) - cell(b.finding) || a.index - b.index)
+      .sort((a, b) => a.finding.order - b.finding.order || cell(a.finding) - cell(b.finding) || a.index - b.index)
       .map(({ finding }) => {
-        const { code, severity, message, hint, path, record, field = null } = finding;
-        const place = finding.line ? { line: finding.line, column: null } : places.find(finding.at);
-        const pointer = path.map((token) => `/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-        return { code, severity, message, hint, pointer, record, ...place, field };
+        const { code, severity, hint, path, record, line, column, field = null, fromSchema } = finding;
+        const name = field !== null && (fromSchema || COLUMNS.has(code)) ? ofColumn(field, code) : fromSchema ? ofPath(path, code) : "";
+        return { code, severity, message: name + finding.message, hint, pointer: pointer(path), record, line, column, field };
       });
-    const errors = problems.filter(({ severity }) => severity === "error").length;
-    return { ok: errors === 0, contract: this.contract.id, records: this.records, errors, warnings: problems.length - errors, problems };
+    const count = (which) => problems.filter(({ severity }) => severity === which).length + this.omitted[which];
+    const [errors, warnings] = [count("error"), count("warning")];
+    const { records, omitted } = this;
+    return { contract: this.contract?.id ?? null, ok: errors === 0, records, errors, warnings, omitted: omitted.error + omitted.warning, problems };
   }
 
   // --- records, in any container
 
-  /** Check a record of JSON. Throws `Broken`. */
-  jsonRecord(raw, at, index, prefix, depth) {
-    const { contract } = this;
+  /** Check a record of JSON. Throws `Broken`, with a place in the record. */
+  jsonRecord(raw, index, prefix, depth) {
+    const { contract, at } = this;
     let value = quickParse(raw, this.hasBadBytes);
     let findings = [];
     let scanned = null;
@@ -110,11 +199,21 @@ class File {
       }
     }
     const placed = (path, atKey) => {
+      if (!scanned && !atKey && !path.length) return 0;
+      const quick = !scanned && !atKey && path.length === 1 ? valueOfKey(raw, path[0]) : -1;
+      if (quick >= 0) return quick;
       scanned ??= scan(raw, 0, depth);
       const place = findPlace(scanned.place, path);
-      return at + (atKey ? place.key : place.value);
+      return atKey ? place.key : place.value;
     };
-    const locate = (path, more = {}) => ({ path: [...prefix, ...path], record: index, at: more.at === undefined ? placed(path, more.atKey) : at + more.at });
+    let isMarked = false;
+    const locate = (path, more = {}) => {
+      if (!isMarked) this.places.mark(at);
+      isMarked = true;
+      const place = at + (more.at ?? placed(path, more.atKey));
+      const { line, column } = this.places.find(place);
+      return { path: [...prefix, ...path], record: index, line, column, order: this.base + place };
+    };
     this.record(value, index, faults, findings, locate);
   }
 
@@ -131,9 +230,8 @@ class File {
         this.addRule(rule, locate(path));
         valid &&= rule.severity !== "error";
       }
-    if (this.keepsPlaces) this.placesOf[index] = locate;
     for (const state of this.states) {
-      const now = state.see(value, index);
+      const now = state.see(value, index, locate);
       if (now) this.addRule(state.rule, { ...locate(now.path), isRepeat: now.isRepeat });
     }
     if (valid) this.seen.record?.(value, index, locate);
@@ -146,8 +244,7 @@ class File {
       this.records = 0;
       return;
     }
-    for (const state of this.states)
-      for (const { index, path } of state.finish?.() ?? []) this.addRule(state.rule, this.placesOf[index](path));
+    for (const state of this.states) for (const place of state.finish?.() ?? []) this.addRule(state.rule, place);
   }
 
   breakOff(error) {
@@ -158,8 +255,10 @@ class File {
 
   // --- JSON
 
-  document() {
-    const { contract, text } = this;
+  *document() {
+    const { contract } = this;
+    while (!this.done) yield Infinity;
+    const { text } = this;
     if (!text.trim()) return this.empty();
     let scanned;
     try {
@@ -181,44 +280,79 @@ class File {
     for (const rule of contract.headerRules) for (const path of checkObject(rule, value)) this.addRule(rule, { path, at: at(path) });
     for (const rule of contract.listRules) {
       const state = beginList(rule);
-      const add = (index, path) => this.addRule(rule, { path: [rule.within, index, ...path], at: at([rule.within, index, ...path]) });
       value[rule.within].forEach((item, index) => {
-        const now = state.see(item, index);
-        if (now) add(index, now.path);
+        const locate = (path) => ({ path: [rule.within, index, ...path], at: at([rule.within, index, ...path]) });
+        const now = state.see(item, index, locate);
+        if (now) this.addRule(rule, locate(now.path));
       });
-      for (const { index, path } of state.finish?.() ?? []) add(index, path);
+      for (const found of state.finish?.() ?? []) this.addRule(rule, found);
     }
-    this.seen.header?.(value, (path) => ({ path, record: null, at: at(path) }));
+    this.seen.header?.(value, (path) => ({ path, record: null, ...this.places.find(at(path)) }));
   }
 
-  collection() {
-    const { text, contract } = this;
+  *collection() {
+    const { contract } = this;
     this.members = [];
     try {
-      this.start = skipSpace(text, 0);
-      const end = text[this.start] === "{" ? this.#members(this.start + 1) : this.#otherValue(this.start);
-      const rest = skipSpace(text, end);
-      if (rest < text.length) throw afterEnd(text, rest);
+      const first = yield* this.skip();
+      this.isObject = first === "{";
+      this.isList = first === "[";
+      const { line, column } = this.places.find(this.at);
+      this.start = { line, column, order: this.base + this.at };
+      if (this.isObject) yield* this.allMembers();
+      else yield* this.otherValue(first);
+      const rest = yield* this.skip();
+      if (rest !== undefined) throw afterEnd(this.text, this.at);
     } catch (error) {
       this.breakOff(error);
     }
-    if (!this.broken) this.#header();
+    if (!this.broken) this.header_();
     this.endOfList();
     if (!this.broken && this.value !== undefined) {
-      const place = (path) => ({ path, record: null, at: this.#placeInHeader(path) });
-      for (const rule of contract.headerRules)
-        for (const path of checkObject(rule, this.value)) this.addRule(rule, place(path));
+      const place = (path) => ({ path, record: null, ...this.placeInHeader(path) });
+      for (const rule of contract.headerRules) for (const path of checkObject(rule, this.value)) this.addRule(rule, place(path));
       this.seen.header?.(this.value, place);
     }
   }
 
-  /** The end of a text that is not an object. */
-  #otherValue(at) {
-    const { text } = this;
-    if (at >= text.length) throw new Broken("MC004", 0, "the file is empty");
-    if ("}],:".includes(text[at])) throw noValue(text, at);
-    if (text[at] === "[") return this.#items(at + 1, (raw, from) => shifted(() => scan(raw), from), 1);
-    const raw = text.slice(at, cut(text, at));
+  /** The next character that is not white space; undefined at the end. */
+  *skip() {
+    for (;;) {
+      this.at = skipSpace(this.text, this.at);
+      if (this.at < this.text.length || this.done) return this.text[this.at];
+      yield* this.more();
+    }
+  }
+
+  /** The text of the value that starts here. Throws the syntax error if the text ends first. */
+  *raw(levels) {
+    for (;;) {
+      const { text, at, done } = this;
+      const end = endOfValue(text, at);
+      if (end === at) throw noValue(text, at);
+      if (end > at && (end < text.length || done)) return text.slice(at, end);
+      if (done) {
+        scan(text, at, levels, false);
+        return text.slice(at);
+      }
+      if (text.length - at > MAX_RECORD) throw new Broken("MC020", at, "one record is larger than 16 MiB", "remove what the contract does not require");
+      yield* this.more();
+    }
+  }
+
+  *otherValue(first) {
+    if (first === undefined) {
+      this.broken = true;
+      return this.empty();
+    }
+    if ("}],:".includes(first)) throw noValue(this.text, this.at);
+    if (first === "[") {
+      this.at += 1;
+      return yield* this.items(1, (raw) => this.shifted(() => scan(raw)));
+    }
+    while (!this.done) yield* this.more();
+    const { text, at } = this;
+    const raw = yield* this.raw(0);
     try {
       scan(raw);
     } catch (error) {
@@ -226,91 +360,114 @@ class File {
       if (["MC022", "MC023"].includes(error.code) && isProse(text)) error.code = "MC010";
       throw error;
     }
-    return at + raw.length;
+    this.at += raw.length;
   }
 
-  #members(at) {
-    const { text, contract } = this;
+  *allMembers() {
+    const { contract } = this;
     let afterComma = false;
+    this.at += 1;
     for (;;) {
-      at = skipSpace(text, at);
-      if (text[at] === "}" && !afterComma) return at + 1;
-      if (text[at] !== '"') {
-        const closing = afterComma && (text[at] === "}" || text[at] === "]");
-        throw closing ? trailingComma(at) : new Scanner(text).noKey(at);
+      let next = yield* this.skip();
+      if (next === "}" && !afterComma) break;
+      if (next !== '"') {
+        const closing = afterComma && (next === "}" || next === "]");
+        throw closing ? trailingComma(this.at) : new Scanner(this.text).noKey(this.at);
       }
-      const keyAt = at;
-      const key = readString(text.slice(0, cut(text, at, 1)), at);
-      at = skipSpace(text, key.end);
-      if (text[at] !== ":") throw new Scanner(text).noColon(at);
-      at = skipSpace(text, at + 1);
-      if (key.value === contract.list_key && text[at] === "[" && this.listAt === undefined) {
-        this.listAt = at;
-        this.members.push({ key: key.value, keyAt, at, raw: "[]" });
+      const member = { key: "", keyPlace: this.here() };
+      const quoted = yield* this.raw(1);
+      member.key = this.shifted(() => readString(quoted, 0)).value;
+      this.at += quoted.length;
+      if ((yield* this.skip()) !== ":") throw new Scanner(this.text).noColon(this.at);
+      this.at += 1;
+      next = yield* this.skip();
+      member.place = this.here();
+      if (member.key === contract.list_key && next === "[" && !this.hasList) {
+        this.hasList = true;
+        this.members.push({ ...member, raw: "[]" });
         const prefix = contract.list_key;
-        at = this.#items(at + 1, (raw, from, index) => {
-          shifted(() => this.jsonRecord(raw, from, index, [prefix, index], 2), from);
+        this.at += 1;
+        yield* this.items(2, (raw, index) => {
+          this.shifted(() => this.jsonRecord(raw, index, [prefix, index], 2));
           this.records = index + 1;
-        }, 2);
+        });
       } else {
-        if (at >= text.length || "}],:".includes(text[at])) throw noValue(text, at);
-        const raw = text.slice(at, cut(text, at, 1));
-        shifted(() => scan(raw), at);
-        this.members.push({ key: key.value, keyAt, at, raw });
-        at += raw.length;
+        if (next === undefined || "}],:".includes(next)) throw noValue(this.text, this.at);
+        const raw = yield* this.raw(1);
+        this.shifted(() => scan(raw));
+        this.members.push({ ...member, raw });
+        this.at += raw.length;
       }
-      at = skipSpace(text, at);
-      afterComma = text[at] === ",";
-      if (text[at] === "}") return at + 1;
-      if (!afterComma) throw new Scanner(text).noComma(at, "}");
-      at += 1;
+      next = yield* this.skip();
+      afterComma = next === ",";
+      if (next === "}") break;
+      if (!afterComma) throw new Scanner(this.text).noComma(this.at, "}");
+      this.at += 1;
+    }
+    this.at += 1;
+  }
+
+  *items(levels, take) {
+    if ((yield* this.skip()) === "]") {
+      this.at += 1;
+      return;
+    }
+    for (let index = 0; ; index++) {
+      let next = yield* this.skip();
+      if (next === "}" || next === "]") throw trailingComma(this.at);
+      if (next === undefined || next === "," || next === ":") throw noValue(this.text, this.at);
+      const raw = yield* this.raw(levels);
+      take(raw, index);
+      this.at += raw.length;
+      next = yield* this.skip();
+      if (next !== "," && next !== "]") throw new Scanner(this.text).noComma(this.at, "]");
+      this.at += 1;
+      if (next === "]") return;
     }
   }
 
-  #items(at, take, levels) {
-    const { text } = this;
-    at = skipSpace(text, at);
-    if (text[at] === "]") return at + 1;
-    for (let index = 0; ; index++) {
-      at = skipSpace(text, at);
-      if (text[at] === "}" || text[at] === "]") throw trailingComma(at);
-      if (at >= text.length || text[at] === "," || text[at] === ":") throw noValue(text, at);
-      const end = cut(text, at, levels);
-      take(text.slice(at, end), at, index);
-      at = skipSpace(text, end);
-      if (text[at] === "]") return at + 1;
-      if (text[at] !== ",") throw new Scanner(text).noComma(at, "]");
-      at += 1;
+  here() {
+    const { line, column } = this.places.find(this.at);
+    return { line, column, order: this.base + this.at };
+  }
+
+  /** Run a function about the value that starts here, and move its syntax error to this place. */
+  shifted(run) {
+    try {
+      return run();
+    } catch (error) {
+      if (error instanceof Broken) error.at += this.at;
+      throw error;
     }
   }
 
   /** Check the header like a file with an empty list. */
-  #header() {
-    const { contract, text } = this;
-    if (text[this.start] !== "{") {
-      const what = text[this.start] === "[" ? "a list" : "this";
-      this.add({ code: "MC103", message: `expected an object, got ${what}`, at: this.start });
+  header_() {
+    const { contract } = this;
+    if (!this.isObject) {
+      const message = `expected an object, got ${this.isList ? "a list" : "another value"}`;
+      this.add({ code: "MC103", message, ...this.start });
       this.broken = true;
       return;
     }
     const header = {};
     const spoilt = [];
-    this.places = new Map();
+    this.known = new Map();
     let faulty = false;
     for (const member of this.members) {
       let { key } = member;
       if (!key.isWellFormed()) {
-        this.add({ code: "MC018", message: "a key with a lone surrogate", at: member.keyAt });
+        this.add({ code: "MC018", message: "a key with a lone surrogate", ...member.keyPlace });
         key = key.toWellFormed();
         spoilt.push([key]);
         faulty = true;
       }
-      const scanned = shifted(() => scan(member.raw, 0, 1), member.at);
-      let faults = scanned.faults.map((fault) => ({ ...fault, path: [key, ...fault.path], at: member.at + fault.at }));
-      if (this.places.has(key)) faults = [{ code: "MC015", message: "this key is repeated", hint: "keep one of them", path: [key], at: member.keyAt }];
+      const scanned = scan(member.raw, 0, 1);
+      let faults = scanned.faults.map((fault) => ({ ...fault, path: [key, ...fault.path], ...inMember(member, fault.at) }));
+      if (this.known.has(key)) faults = [{ code: "MC015", message: "this key is repeated", hint: "keep one of them", path: [key], ...member.keyPlace }];
       else {
-        header[key] = scanned.value;
-        this.places.set(key, { ...member, place: scanned.place });
+        Object.defineProperty(header, key, { value: scanned.value, enumerable: true, writable: true, configurable: true });
+        this.known.set(key, { ...member, tree: scanned.place });
         spoilt.push(...faults.map(({ path }) => path));
       }
       for (const fault of faults) this.add(fault);
@@ -320,44 +477,90 @@ class File {
     contract.check(header, [], findings);
     for (const finding of findings) {
       const isSpoilt = spoilt.some((path) => path.every((token, place) => finding.path[place] === token));
-      if (!isSpoilt) this.add({ ...finding, at: this.#placeInHeader(finding.path, finding.atKey) });
+      if (!isSpoilt) this.add({ ...finding, ...this.placeInHeader(finding.path, finding.atKey) });
     }
     if (!findings.length && !faulty) this.value = header;
   }
 
-  #placeInHeader(path, atKey) {
-    if (!path.length) return this.start;
-    const member = this.places.get(path[0]);
+  placeInHeader(path, atKey) {
+    const member = path.length ? this.known.get(path[0]) : null;
     if (!member) return this.start;
-    if (atKey && path.length === 1) return member.keyAt;
-    return member.at + findPlace(member.place, path.slice(1))[atKey ? "key" : "value"];
+    if (atKey && path.length === 1) return member.keyPlace;
+    return inMember(member, findPlace(member.tree, path.slice(1))[atKey ? "key" : "value"]);
   }
 
-  lines() {
+  *lines() {
     let index = 0;
-    for (const line of lines(this.text)) {
-      if (isBlankLine(line.text)) continue;
-      try {
-        this.jsonRecord(line.text, line.at, index, [], 0);
-      } catch (error) {
-        if (!(error instanceof Broken)) throw error;
-        const { code, message, hint } = error;
-        this.add({ code, message, hint, record: index, at: line.at + error.at });
-        for (const state of this.states) state.miss(null);
+    for (;;) {
+      const { text, at } = this;
+      let end = text.indexOf("\n", at);
+      if (end < 0) end = text.length;
+      const back = this.places.returns ? text.indexOf("\r", at) : -1;
+      if (back >= 0 && back < end) end = back;
+      if (end === text.length && !this.done) {
+        if (text.length - at > MAX_RECORD) return this.breakOff(new Broken("MC020", at, "one record is larger than 16 MiB", "write one record per line"));
+        yield* this.more();
+        continue;
       }
-      index += 1;
+      if (at >= text.length) break;
+      const line = text.slice(at, end);
+      if (!isBlankLine(line)) {
+        try {
+          this.jsonRecord(line, index, [], 0);
+        } catch (error) {
+          if (!(error instanceof Broken)) throw error;
+          const { code, message, hint } = error;
+          this.add({ code, message, hint, record: index, at: at + error.at });
+          for (const state of this.states) state.miss(null);
+        }
+        index += 1;
+      }
+      this.at = end + (text[end] === "\r" && text[end + 1] === "\n" ? 2 : 1);
     }
     this.records = index;
     if (!index) this.empty();
     this.endOfList();
   }
 
+  empty() {
+    this.add({ code: "MC004", message: "the file is empty", hint: EMPTY, line: 1, column: 1 });
+  }
+
   // --- tables
 
-  table() {
+  /** The next row that is not blank; null at the end. */
+  *row() {
+    for (;;) {
+      const found = endOfRow(this.text, this.at, this.done);
+      if (!found) {
+        if (this.length > MAX_RECORD) throw new Broken("MC020", this.at, "one record is larger than 16 MiB", "is a quote not closed?");
+        yield* this.more();
+        continue;
+      }
+      if (this.at >= this.text.length) return null;
+      const raw = this.text.slice(this.at, found.end);
+      const row = rowOf(raw, found.closed, this.line, this.hasBadBytes);
+      this.line += linesIn(raw);
+      this.at = found.end;
+      if (row) return row;
+    }
+  }
+
+  *table() {
+    this.line = 1;
+    try {
+      yield* this.allRows();
+    } catch (error) {
+      if (!(error instanceof Broken)) throw error;
+      this.add({ code: error.code, message: error.message, hint: error.hint, line: this.line });
+      this.broken = true;
+    }
+    this.endOfList();
+  }
+
+  *allRows() {
     const { contract } = this;
-    const all = rows(this.text);
-    const first = all.next().value;
+    const first = yield* this.row();
     if (!first) return this.empty();
     const mark = first.cells?.[0].startsWith("\ufeff");
     const broken = mark ? ["MC032", "a byte order mark (U+FEFF) in the header", "remove it"] : isJson(first.raw) ? ["MC005", "this is JSON, not CSV", "name it .json, or .jsonl if each line is a record"] : first.problem;
@@ -373,8 +576,8 @@ class File {
     this.lacking = new Set();
     this.columnOf = new Map();
     const spread = new Map();
-    for (const { column, pointer } of contract.columns) {
-      const path = pointer.split("/").slice(1);
+    for (const { column, pointer: place } of contract.columns) {
+      const path = place.split("/").slice(1);
       this.columnOf.set(path.join("/"), column);
       if (path.length > 1) {
         if (!spread.has(path[0])) this.columnOf.set(path[0], column);
@@ -382,14 +585,14 @@ class File {
       }
     }
     this.spread = spread;
-    this.#columns(header);
+    this.columns(header);
     const layout = new Layout(contract, header);
     let index = 0;
     let last = null;
-    for (const row of all) {
-      const locate = (path) => this.#cell(path, row.line, index);
+    for (let row; (row = yield* this.row()); index++) {
+      const locate = (path) => this.cell(path, row.line, index);
       if (row.problem || row.cells.length !== header.length) {
-        const [code, message, hint] = row.problem ?? ["MC031", `the row has ${row.cells.length} cells, the header ${header.length}`, null];
+        const [code, message, hint] = row.problem ?? raggedRow(row.cells.length, header.length);
         this.add({ code, message, hint, record: index, line: row.line });
         for (const state of this.states) state.miss(null);
         last = null;
@@ -397,59 +600,89 @@ class File {
         const { value, faults } = layout.record(row.cells);
         const findings = [];
         contract.checkRecord(value, [], findings);
-        const kept = withoutConsequences(findings, faults).filter((finding) => !this.#isAboutColumn(finding));
+        const kept = findings.length ? withoutConsequences(findings, faults).filter((finding) => !this.isAboutColumn(finding)) : findings;
         const at = index;
         const isInvalid = faults.length + findings.length > 0;
-        this.record(value, index, faults, kept, (path) => this.#cell(path, row.line, at), isInvalid);
-        last = { value, locate: this.#cell([contract.columns[0]?.column], row.line, at) };
+        this.record(value, index, faults, kept, (path) => this.cell(path, row.line, at), isInvalid);
+        last = { value, line: row.line, index };
       }
-      index += 1;
+      this.records = index + 1;
     }
-    this.records = index;
     if (!index) this.add({ code: "MC511", severity: "warning", message: "there are no rows", hint: "check that the rows were written", line: 1 });
-    const cell = last?.value[contract.columns[0]?.column];
+    const name = contract.columns[0]?.column;
+    const cell = last?.value[name];
     if (typeof cell === "string" && isTotal(cell))
-      this.add({ code: "MC503", severity: "warning", message: "the last row seems to be a total", ...last.locate });
-    this.endOfList();
+      this.add({ code: "MC503", severity: "warning", message: "the last row seems to be a total", ...this.cell([name], last.line, last.index) });
   }
 
-  #columns(header) {
+  columns(header) {
     const { contract } = this;
     const known = new Set(contract.columns.map(({ column }) => column));
     const open = isOpen(contract);
     const seen = new Set();
-    const add = (code, name, message) => this.add({ code, message, path: [name], field: name, line: 1 });
+    const add = (code, name, message, hint = null) => this.add({ code, message, hint, path: [name], field: name, line: 1 });
+    const missing = contract.columns.map(({ column }) => column).filter((name) => !this.names.has(name));
     for (const name of header) {
       if (seen.has(name)) {
-        if (name || open) add("MC015", name, "is repeated");
-      } else if (!known.has(name) && !open) add("MC102", name, "is not in this contract");
+        if (name || open) add("MC015", name, "is repeated", "keep one of them");
+      } else if (!known.has(name) && !open) add("MC102", name, "is not in this contract", renameHint(name, missing));
       seen.add(name);
     }
-    for (const { column, nullable } of contract.columns) if (!nullable && !seen.has(column)) this.#lacks(column);
+    for (const { column, nullable } of contract.columns) if (!nullable && !seen.has(column)) this.lacks(column);
   }
 
-  #lacks(name) {
+  lacks(name) {
     if (this.lacking.has(name)) return;
     this.lacking.add(name);
-    this.add({ code: "MC101", message: "is missing", path: [name], field: name, line: 1 });
+    const hint = wrongNameHint(name, this.header.filter((each) => !this.columnOf.has(each)));
+    this.add({ code: "MC101", message: "is missing", hint, path: [name], field: name, line: 1 });
   }
 
   /** Whether a finding about a record is one about a missing column, which is reported once. */
-  #isAboutColumn(finding) {
+  isAboutColumn(finding) {
     if (finding.code === "MC101" && finding.field) {
-      for (const name of this.spread.get(finding.field) ?? [finding.field]) this.#lacks(name);
+      for (const name of this.spread.get(finding.field) ?? [finding.field]) this.lacks(name);
       return true;
     }
-    const { field } = this.#cell(finding.path, 0, 0);
+    const { field } = this.cell(finding.path, 0, 0);
     if (field === undefined || this.names.has(field)) return false;
-    this.#lacks(field);
+    this.lacks(field);
     return true;
   }
 
-  #cell(path, line, record) {
+  cell(path, line, record) {
     const field = this.columnOf.get(path.slice(0, 2).join("/")) ?? this.columnOf.get(path[0]) ?? path[0];
-    return { path: field === undefined ? [] : [field], field, line, record };
+    return { path: field === undefined ? [] : [field], field, line, column: null, order: line, record };
   }
+}
+
+const COLUMNS = new Set(["MC101", "MC102", "MC015"]);
+const EMPTY = "check that it was written completely";
+const pointer = (path) => path.map((token) => `/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+
+const raggedRow = (cells, columns) => ["MC031", `the row has ${cells} cell${cells === 1 ? "" : "s"}, the header ${columns}`, null];
+
+/** The place of an offset in the text of a member of the header. */
+function inMember({ raw, place }, at) {
+  const { line, column } = new Places(raw, place.line, place.column).find(at);
+  return { line, column, order: place.order + at };
+}
+
+/** Where the value of a key starts, if the key occurs only once in the text of a record; otherwise -1. */
+function valueOfKey(raw, key) {
+  const quoted = `"${key}"`;
+  const at = raw.indexOf(quoted);
+  if (at < 0 || raw.includes("\\u") || raw.indexOf(quoted, at + 1) >= 0) return -1;
+  const colon = skipSpace(raw, at + quoted.length);
+  return raw[colon] === ":" ? skipSpace(raw, colon + 1) : -1;
+}
+
+/** The container of a text that has no name. */
+function containerOf(text) {
+  const start = skipSpace(text, 0);
+  if (text[start] !== "{") return text[start] === "[" ? "json" : "csv";
+  const end = endOfValue(text, start);
+  return end > 0 && text[skipSpace(text, end)] === "{" ? "jsonl" : "json";
 }
 
 /** The findings about a structure, except those that only result from a fault of the same value. */
@@ -470,28 +703,6 @@ function noValue(text, at) {
   const scanner = new Scanner(text);
   scanner.path.push("");
   return scanner.noValue(at);
-}
-
-/** The end of a value, or the syntax error if the text ends first. */
-function cut(text, at, levels = 0) {
-  const end = endOfValue(text, at);
-  if (end === at) throw noValue(text, at);
-  if (end > at) return end;
-  scan(text, at, levels, false);
-  return text.length;
-}
-
-/** Run a function about a part of a text, and move its syntax error to the place of the part. */
-function shifted(run, by) {
-  try {
-    return run();
-  } catch (error) {
-    if (error instanceof Broken && !error.moved) {
-      error.at += by;
-      error.moved = true;
-    }
-    throw error;
-  }
 }
 
 const isProse = (text) => /^[^{[]{1,4000}(?:^|:|=|\()[ \t\n]*[{[]/m.test(text);

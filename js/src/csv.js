@@ -4,6 +4,7 @@ import { BAD_BYTE, isBlankLine } from "./text.js";
 
 const CELL = '(?:"[^"]*(?:""[^"]*)*"[^,\\r\\n]*|[^",\\r\\n][^,\\r\\n]*|)';
 const ROW = new RegExp(`${CELL}(?:,${CELL})*(?:\\r\\n|\\n|\\r)`, "y");
+const LAST_ROW = new RegExp(`^${ROW.source}$`);
 const ONE_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|$)/y;
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 const JSON_START = /^[ \t]*[[{][ \t]*(?:["[{\]}]|[\r\n])/;
@@ -11,27 +12,36 @@ const BREAKS = /\r\n|\n|\r/g;
 const BOOLEANS = { true: true, false: false, 1: true, 0: false };
 const NOT_FINITE = new Set(["nan", "infinity", "inf", "-infinity", "-inf"]);
 
-/** The rows of a text that are not blank: {cells} or {problem}, each with its line. */
-export function* rows(text) {
-  let line = 1;
-  for (let at = 0; at < text.length; ) {
-    ROW.lastIndex = at;
-    const closed = ROW.test(text);
-    const end = closed ? ROW.lastIndex : text.length;
-    const raw = text.slice(at, end);
-    const bare = raw.replace(/[\r\n]+$/, "");
-    if (!isBlankLine(bare)) {
-      const whole = closed || new RegExp(`^${ROW.source}$`).test(`${raw}\n`);
-      yield { line, at, raw: bare, ...(whole ? cellsOf(bare) : { problem: ["MC030", "a quote in this row is not closed", 'close it with "'] }) };
-    }
-    line += raw.match(BREAKS)?.length ?? 0;
-    at = end;
-  }
+/** The end of the row that starts here, and whether it is closed; null if the text may go on. */
+export function endOfRow(text, at, isLast) {
+  ROW.lastIndex = at;
+  const closed = ROW.test(text);
+  if (!isLast && !(closed && ROW.lastIndex < text.length)) return null;
+  return { closed, end: closed ? ROW.lastIndex : text.length };
 }
 
-function cellsOf(text) {
+/** The cells of a row, or what is wrong with it, from its text and the number of the line where it starts. */
+export function rowOf(raw, closed, line, mayBeBad = true) {
+  const bare = withoutEnd(raw);
+  if (isBlankLine(bare)) return null;
+  const whole = closed || LAST_ROW.test(`${raw}\n`);
+  return { line, raw: bare, ...(whole ? cellsOf(bare, mayBeBad) : { problem: ["MC030", "a quote in this row is not closed", 'close it with "'] }) };
+}
+
+const isBreak = (code) => code === 10 || code === 13;
+
+function withoutEnd(raw) {
+  let end = raw.length;
+  while (end > 0 && isBreak(raw.charCodeAt(end - 1))) end -= 1;
+  return raw.slice(0, end);
+}
+
+/** The number of line ends in the text of a row. */
+export const linesIn = (raw) => (raw.includes('"') ? (raw.match(BREAKS)?.length ?? 0) : 1);
+
+function cellsOf(text, mayBeBad) {
   if (text.includes("\0")) return { problem: ["MC008", "a NUL byte", "remove it; the file may be damaged or binary"] };
-  if (BAD_BYTE.test(text)) return { problem: ["MC007", "this byte is not valid UTF-8", "save the file as UTF-8"] };
+  if (mayBeBad && BAD_BYTE.test(text)) return { problem: ["MC007", "this byte is not valid UTF-8", "save the file as UTF-8"] };
   if (!text.includes('"')) return { cells: text.split(",") };
   const cells = [];
   ONE_CELL.lastIndex = 0;

@@ -1,6 +1,6 @@
-// Rules between files: ids that are missing or unknown, fields that differ.
+// Rules between files: ids that are missing or unknown, fields that differ; and the checklist before a submission.
 
-import { checkFile, contractIds, contractOf } from "./check.js";
+import { contractIds, contractOf, validate } from "./check.js";
 import { compare } from "./rules.js";
 
 const get = (value, name) => value?.[name] ?? null;
@@ -8,29 +8,90 @@ const fieldsOf = (rule) => [...(rule.with_fields ?? (rule.with_field ? [rule.wit
 const keyOf = (value, fields, rule = {}) =>
   JSON.stringify(fields.map((name) => get(value, name) ?? (name === rule.field ? (rule.default ?? null) : null)));
 
-/** Check files of known contracts, each {name, contract, container, bytes}: each alone, then with the others. */
-export function checkFiles(files) {
-  const checked = files.map((file) => {
-    const records = [];
-    const parsed = { ...file, records, header: null };
-    parsed.report = checkFile(file.bytes, file.contract, file.container, {
-      record: (value, index, locate) => records.push({ value, index, locate }),
-      header: (value, locate) => Object.assign(parsed, { header: value, locate }),
-    });
-    return parsed;
-  });
+/** The fields of the records of a contract that rules between files need: all else is dropped. */
+function keptFields(contract) {
+  const fields = new Set();
+  for (const id of contractIds())
+    for (const rule of contractOf(id).rules.filter(({ scope }) => scope === "files"))
+      for (const name of [...fieldsOf(rule), rule.key, rule.group, ...(rule.by ?? [])]) if (name) fields.add(name);
+  for (const { where } of contract.stands_in_for ?? []) for (const name of Object.keys(where ?? {})) fields.add(name);
+  return [...fields];
+}
+
+/**
+ * Check the files of a submission, each alone and then together. A file is {name, source} with an optional `contract` and
+ * `container`. `cases`: {contract, records}, the ids that are expected. `only`: the contracts of the challenge;
+ * `submission`: those of which there must be a file.
+ */
+export async function preflight(files, { cases = null, only = null, submission = [], progress = null } = {}) {
+  const checked = [];
+  for (const { name, source, contract = null, container = containerOf(name) } of files) {
+    const parsed = { name, records: [], header: null, found: [] };
+    let mine = null;
+    const record = (value, index, locate) => {
+      mine ??= { fields: keptFields(parsed.contract), rules: parsed.contract.rules.filter(({ scope, within }) => scope === "files" && !within) };
+      const places = new Map(mine.rules.flatMap(({ kind, field, key }) => {
+        const at = kind === "same-order" ? key : field;
+        return ["equal", "covers"].includes(kind) ? [] : [[at, locate([at])]];
+      }));
+      const kept = {};
+      for (const field of mine.fields) if (Object.hasOwn(value, field)) kept[field] = value[field];
+      parsed.records.push({ value: kept, locate: ([field]) => places.get(field) });
+    };
+    const seen = { record, header: (header, locate) => Object.assign(parsed, { header, locate }), contract: (known) => (parsed.contract = known) };
+    parsed.report = await validate(source, { contract, container, only, seen, progress: progress && ((read) => progress(name, read)) });
+    checked.push(parsed);
+  }
   const groups = new Map();
-  for (const file of checked) groups.set(file.contract, [...(groups.get(file.contract) ?? []), file]);
-  for (const [id, mine] of groups)
+  for (const file of checked) {
+    const { contract: id } = file.report;
+    if (id) groups.set(id, [...(groups.get(id) ?? []), file]);
+  }
+  if (cases && !groups.has(cases.contract))
+    groups.set(cases.contract, [{ contract: contractOf(cases.contract), records: cases.records.map((value) => ({ value })), header: null, found: [] }]);
+  for (const [id, mine] of groups) {
+    if (cases && id === cases.contract && !checked.includes(mine[0])) continue;
     for (const rule of contractOf(id).rules.filter(({ scope }) => scope === "files")) {
       const other = otherOf(rule, groups);
       if (other) OF_FILES[rule.kind](rule, mine, other);
     }
-  return checked.map(({ name, report, found = [] }) => {
-    const problems = [...report.problems, ...found];
-    const errors = problems.filter(({ severity }) => severity === "error").length;
-    return { name, ...report, ok: errors === 0, errors, warnings: problems.length - errors, problems };
+  }
+  const reports = checked.map(({ name, report, found }) => {
+    const problems = [...report.problems, ...found.slice(0, MOST_FOUND)];
+    const count = (which) => found.filter(({ severity }) => severity === which).length;
+    const errors = report.errors + count("error");
+    const omitted = report.omitted + Math.max(0, found.length - MOST_FOUND);
+    return { path: name, ...report, ok: errors === 0, errors, warnings: report.warnings + count("warning"), omitted, problems };
   });
+  const checks = checklist(checked, reports, groups, submission, cases);
+  return { ready: checks.every(({ status }) => status !== "failed"), checks, files: reports };
+}
+
+const MOST_FOUND = 10_000;
+const containerOf = (name) => /\.(json|jsonl|ndjson|csv)(?:\.gz)?$/i.exec(name)?.[1].toLowerCase().replace("ndjson", "jsonl") ?? null;
+
+function checklist(checked, reports, groups, submission, cases) {
+  const checks = checked.map(({ report, name }) => ({
+    id: `valid:${name}`,
+    title: `${name} is valid`,
+    status: report.ok ? "passed" : "failed",
+    detail: [report.contract ?? "contract not recognized", report.records === null ? null : `${report.records.toLocaleString("en")} records`].filter(Boolean).join(", "),
+  }));
+  for (const id of submission)
+    checks.push({ id: `there:${id}`, title: `There is a file of ${id}`, status: groups.has(id) ? "passed" : "failed", detail: groups.has(id) ? "" : "not found among the files" });
+  const ruled = new Set(checked.filter(({ report }) => report.contract).flatMap(({ report }) => contractOf(report.contract).rules.filter((rule) => rule.scope === "files" && otherOf(rule, groups)).map(({ code }) => code)));
+  const found = checked.flatMap((file) => file.found);
+  if (ruled.size) {
+    const errors = found.filter(({ severity }) => severity === "error").length;
+    const detail = errors ? "" : found.length ? `${found.length.toLocaleString("en")} warnings` : "";
+    const notThere = found.filter(({ kind }) => kind === "covers").length;
+    if (cases) {
+      const total = cases.records.length;
+      checks.push({ id: "coverage", title: "All expected cases have a record", status: notThere ? "failed" : "passed", detail: `${(total - notThere).toLocaleString("en")} of ${total.toLocaleString("en")}` });
+    }
+    checks.push({ id: "between", title: "The files agree with each other", status: errors ? "failed" : "passed", detail });
+  } else if (!cases) checks.push({ id: "coverage", title: "All expected cases have a record", status: "skipped", detail: "add the file of cases" });
+  return checks;
 }
 
 /** The records and headers of the other contract, or of one that stands in for it and has what the rule needs. */
@@ -50,7 +111,7 @@ function otherOf(rule, groups) {
 const requires = (id, field) => (contractOf(id).record_schema?.required ?? []).includes(field);
 
 function recordsOf({ contract, records, header }) {
-  const list = contractOf(contract).reference_list;
+  const list = contract.reference_list;
   return list ? (header?.[list] ?? []) : records.map(({ value }) => value);
 }
 
@@ -63,9 +124,11 @@ function objectsOf(rule, file) {
 
 function add(rule, file, place) {
   const { code, severity, message, hint = null } = rule;
-  const { path = [], record = null, line = null, field = null } = place;
+  const { path = [], record = null, line = null, column = null, field = null } = place;
   const pointer = path.map((token) => `/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-  file.found = [...(file.found ?? []), { code, severity, message, hint, pointer, record, line, column: null, field }];
+  const problem = { code, severity, message, hint, pointer, record, line, column, field };
+  Object.defineProperty(problem, "kind", { value: rule.kind });
+  file.found.push(problem);
 }
 
 const OF_FILES = {

@@ -1,2 +1,2 @@
-export { checkFile, contractIds } from "./check.js";
-export { checkFiles } from "./files.js";
+export { contractIds, validate } from "./check.js";
+export { preflight } from "./files.js";

@@ -1,6 +1,6 @@
 // The rules that are published with the schemas as data: about one object, and about all objects of a list.
 
-import { stripBlanks } from "./text.js";
+import { StringSet, stripBlanks } from "./text.js";
 
 const get = (value, name) => value?.[name] ?? null;
 const inside = (value, name) => name.split(".").reduce((each, part) => (each === null ? null : get(each, part)), value);
@@ -154,21 +154,18 @@ export function checkObject(rule, value) {
   return check(rule, value);
 }
 
-/** The state of a rule about a list. `see` returns the path in a record that violates it at once, `finish` what is
- * known only at the end: pairs of a record's index and a path. */
+/**
+ * The state of a rule about a list. `see` gets each valid record, and a function that locates a path in it. It returns the
+ * path that violates the rule at once; `finish` returns the places of what is known only at the end.
+ */
 const OF_LISTS = {
   unique(rule) {
     const defaults = Object.fromEntries(rule.defaults ?? []);
     const part = (value, name) => get(value, name) ?? defaults[name] ?? null;
     const [only, ...more] = rule.fields;
     const keyOf = more.length ? (value) => JSON.stringify(rule.fields.map((name) => part(value, name))) : (value) => part(value, only);
-    const seen = new Set();
-    return {
-      see(value) {
-        const before = seen.size;
-        return seen.add(keyOf(value)).size > before ? null : { path: [rule.fields.at(-1)], isRepeat: true };
-      },
-    };
+    const seen = new StringSet();
+    return { see: (value) => (seen.add(keyOf(value)) ? null : { path: [rule.fields.at(-1)], isRepeat: true }) };
   },
   constant(rule) {
     let first = null;
@@ -188,17 +185,14 @@ const OF_LISTS = {
   monotonic(rule) {
     const seen = [];
     return {
-      see(value, index) {
+      see(value, index, locate) {
         const [by, mine] = [get(value, rule.by), get(value, rule.field)];
-        if (by !== null && mine !== null) seen.push({ by, mine, index });
+        if (by !== null && mine !== null) seen.push({ by, mine, place: locate([rule.field]) });
         return null;
       },
       finish() {
         const sorted = [...seen].sort((a, b) => a.by - b.by);
-        return sorted
-          .filter(({ mine }, place) => place > 0 && mine < sorted[place - 1].mine)
-          .map(({ index }) => ({ index, path: [rule.field] }))
-          .sort((a, b) => a.index - b.index);
+        return sorted.filter(({ mine }, place) => place > 0 && mine < sorted[place - 1].mine).map(({ place }) => place);
       },
     };
   },
@@ -207,14 +201,14 @@ const OF_LISTS = {
     const unsure = new Set();
     const by = rule.by ?? [];
     return {
-      see(value, index) {
+      see(value, index, locate) {
         const name = get(value, rule.group);
-        if (!groups.has(name)) groups.set(name, { first: index, edge: null, flagged: [] });
+        if (!groups.has(name)) groups.set(name, { first: locate([]), edge: null, flagged: [] });
         const group = groups.get(name);
         const key = by.map((field) => get(value, field));
         const order = group.edge === null ? 0 : compare(key, group.edge);
         if (group.edge === null || (rule.at === "first" ? order < 0 : order > 0)) group.edge = key;
-        if (get(value, rule.field)) group.flagged.push({ key, index });
+        if (get(value, rule.field)) group.flagged.push({ key, place: locate([rule.field]) });
         return null;
       },
       miss(parsed) {
@@ -224,10 +218,10 @@ const OF_LISTS = {
       finish() {
         return [...groups].flatMap(([name, group]) => {
           const sure = !unsure.has(null) && !unsure.has(name);
-          if (!group.flagged.length) return rule.at && sure ? [{ index: group.first, path: [] }] : [];
+          if (!group.flagged.length) return rule.at && sure ? [group.first] : [];
           const isRight = ({ key }) => !rule.at || compare(key, group.edge) === 0;
           const right = group.flagged.find(isRight) ?? (sure ? null : group.flagged[0]);
-          return group.flagged.filter((each) => each !== right).map(({ index }) => ({ index, path: [rule.field] }));
+          return group.flagged.filter((each) => each !== right).map(({ place }) => place);
         });
       },
     };

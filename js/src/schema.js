@@ -1,5 +1,6 @@
 // Checks values against the published schemas. Only what these use is known; anything else is an error when loading.
 
+import { HINTS, MESSAGES, PATTERNS, expected, filled, gotten, isPlain, listed, nearest, plural } from "./messages.js";
 import { stripBlanks } from "./text.js";
 
 const NON_BLANK = "[^\\x09-\\x0d\\x20\\xa0]";
@@ -31,7 +32,7 @@ export function compile(schema, noError) {
   return node(schema, find);
 }
 
-const finding = (code, path, message, more) => ({ code, path: [...path], message, ...more });
+const finding = (code, path, message, more) => ({ code, path: [...path], message, fromSchema: true, ...more });
 
 function node(schema, find) {
   if (schema === true) return () => {};
@@ -86,13 +87,13 @@ function* keywords(schema, find) {
   if ("const" in schema) yield oneOf([schema.const]);
   if (schema.pattern !== undefined) yield pattern(schema.pattern);
   if (schema.not !== undefined) yield not(node(schema.not, find));
-  if (schema.minLength !== undefined) yield size(typeof "", (text) => [...text].length >= schema.minLength, "MC107");
-  if (schema.maxLength !== undefined) yield size(typeof "", (text) => text.length <= schema.maxLength || [...text].length <= schema.maxLength, "MC107");
-  if (schema.minimum !== undefined) yield bound((value) => value >= schema.minimum, `at least ${schema.minimum}`);
-  if (schema.exclusiveMinimum !== undefined) yield bound((value) => value > schema.exclusiveMinimum, `above ${schema.exclusiveMinimum}`);
-  if (schema.maximum !== undefined) yield bound((value) => value <= schema.maximum, `at most ${schema.maximum}`);
-  if (schema.minItems !== undefined) yield items((length) => length >= schema.minItems, `at least ${schema.minItems}`);
-  if (schema.maxItems !== undefined) yield items((length) => length <= schema.maxItems, `at most ${schema.maxItems}`);
+  if (schema.minLength !== undefined) yield size("minLength", schema.minLength, (length) => length >= schema.minLength);
+  if (schema.maxLength !== undefined) yield size("maxLength", schema.maxLength, (length) => length <= schema.maxLength);
+  if (schema.minimum !== undefined) yield bound("minimum", schema.minimum, (value) => value >= schema.minimum);
+  if (schema.exclusiveMinimum !== undefined) yield bound("exclusiveMinimum", schema.exclusiveMinimum, (value) => value > schema.exclusiveMinimum);
+  if (schema.maximum !== undefined) yield bound("maximum", schema.maximum, (value) => value <= schema.maximum);
+  if (schema.minItems !== undefined) yield items("minItems", schema.minItems, (length) => length >= schema.minItems);
+  if (schema.maxItems !== undefined) yield items("maxItems", schema.maxItems, (length) => length <= schema.maxItems);
   if (schema.items !== undefined) yield each(node(schema.items, find));
   if (schema.required || schema.properties || schema.additionalProperties !== undefined) yield members(schema, find);
   if (schema.allOf) yield* schema.allOf.map((part) => node(part, find));
@@ -103,26 +104,41 @@ function ofType(type) {
   const types = [].concat(type);
   return (value, path, findings) => {
     if (types.some((name) => CHECKS[name](value))) return;
-    if (type === "null") findings.push(finding("MC109", path, "is not allowed together with 'error'"));
-    else findings.push(finding("MC103", path, `must be ${types.join(" or ")}`));
+    if (type === "null") findings.push(finding("MC109", path, MESSAGES["not here"], { hint: HINTS["not here"] }));
+    else {
+      const template = path.length ? MESSAGES.type : MESSAGES["type of the whole"];
+      findings.push(finding("MC103", path, filled(template, { expected: expected(types.filter((name) => name !== "null")), got: gotten(value) })));
+    }
     return STOP;
   };
 }
 
 function oneOf(values) {
+  const message = filled(MESSAGES[values.length > 1 ? "one of" : "constant"], { choices: listed(values) });
   return (value, path, findings) => {
-    if (!values.includes(value)) findings.push(finding("MC104", path, `must be ${values.length > 1 ? "one of " : ""}${values.join(", ")}`));
+    if (values.includes(value)) return;
+    let hint = null;
+    if (typeof value === "string") hint = values.includes(value.trim()) ? HINTS["white space"] : nearest(value, values, "did you mean");
+    findings.push(finding("MC104", path, message, { hint }));
   };
 }
 
 function pattern(source) {
   const compiled = new RegExp(source, "u");
-  const [code, message] = source === NON_BLANK ? ["MC106", "must not be blank"] : ["MC107", `must match ${source}`];
+  const wanted = PATTERNS[source] ?? filled(MESSAGES["other pattern"], { pattern: source.replace(/^\^\(\?:(.*)\)\$$/s, "$1").replace(/^\^|\$$/g, "") });
+  const [code, message] = source === NON_BLANK ? ["MC106", MESSAGES.blank] : ["MC107", filled(MESSAGES.pattern, { wanted })];
   return (value, path, findings) => {
     if (typeof value !== "string" || compiled.test(value)) return;
-    findings.push(finding(code, path, message));
+    findings.push(finding(code, path, message, { hint: code === "MC107" ? formatHint(value) : null }));
     return STOP;
   };
+}
+
+function formatHint(value) {
+  if (/^(?:[A-Za-z]:|\/)/.test(value)) return HINTS.relative;
+  if (value.includes("\\")) return HINTS.slashes;
+  if (/^\s*[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}/.test(value)) return HINTS["year first"];
+  return value !== value.trim() ? HINTS["white space"] : null;
 }
 
 function not(check) {
@@ -133,22 +149,27 @@ function not(check) {
   };
 }
 
-function size(type, check, code) {
+function size(name, limit, check) {
   return (value, path, findings) => {
-    if (typeof value === type && !check(value)) findings.push(finding(code, path, "has the wrong length"));
+    if (typeof value !== "string") return;
+    const length = [...value].length;
+    if (!check(length)) findings.push(finding("MC107", path, filled(MESSAGES[name], { count: plural(limit, "character"), got: length })));
   };
 }
 
-function bound(check, words) {
+function bound(name, limit, check) {
+  const message = filled(MESSAGES[name], { bound: limit });
   return (value, path, findings) => {
-    if (typeof value === "number" && !check(value)) findings.push(finding("MC105", path, `must be ${words}`));
+    if (typeof value !== "number" || check(value)) return;
+    const isPercentage = name === "maximum" && limit === 1 && value <= 100;
+    findings.push(finding("MC105", path, message, { hint: isPercentage ? HINTS.percentage : null }));
   };
 }
 
-function items(check, words) {
+function items(name, limit, check) {
   return (value, path, findings) => {
     if (!Array.isArray(value) || check(value.length)) return;
-    findings.push(finding("MC108", path, `must have ${words} items, not ${value.length}`));
+    findings.push(finding("MC108", path, filled(MESSAGES[name], { count: plural(limit, "item"), got: value.length })));
   };
 }
 
@@ -174,13 +195,18 @@ function members(schema, find) {
   return (value, path, findings) => {
     if (!isObject(value)) return;
     for (const name of required)
-      if (!Object.hasOwn(value, name)) findings.push(finding("MC101", path, `'${name}' is missing`, { field: name }));
+      if (!Object.hasOwn(value, name)) findings.push(finding("MC101", path, filled(MESSAGES.missing, { name }), { field: name, fromSchema: false }));
     for (const name in value) {
       const check = known.get(name) ?? other;
       if (check) inside(check, value[name], path, name, findings);
-      else if (!open) findings.push(finding("MC102", [...path, name], "a key that is not in this contract", { atKey: true }));
+      else if (!open) findings.push(unknownKey(path, name, [...known.keys()].filter((each) => !Object.hasOwn(value, each))));
     }
   };
+}
+
+function unknownKey(path, name, missing) {
+  const message = isPlain(name) ? filled(MESSAGES.unknown, { name }) : MESSAGES["unknown, may be data"];
+  return finding("MC102", [...path, name], message, { atKey: true, fromSchema: false, hint: nearest(name, missing, "rename") });
 }
 
 function conditional(test, then, otherwise) {

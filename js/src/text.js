@@ -11,14 +11,64 @@ const BLANKS = /^[\x09-\x0d\x20\xa0]+|[\x09-\x0d\x20\xa0]+$/g;
 export const stripBlanks = (text) => text.replace(BLANKS, "");
 export const isBlankLine = (text) => BLANK_LINE.test(text);
 
-/** The text of a file without its byte order mark; bytes that are not UTF-8 become lone surrogates. */
-export function decode(bytes) {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) bytes = bytes.subarray(3);
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return decodeWithBadBytes(bytes);
+/** Any source as pieces of bytes: a string, bytes, a Blob, or a stream of either. */
+export async function* pieces(source) {
+  if (typeof source === "string") yield new TextEncoder().encode(source);
+  else if (source instanceof Uint8Array) yield source;
+  else if (source instanceof ArrayBuffer) yield new Uint8Array(source);
+  else {
+    const stream = typeof source?.stream === "function" ? source.stream() : source;
+    if (stream?.[Symbol.asyncIterator]) for await (const each of stream) yield typeof each === "string" ? new TextEncoder().encode(each) : each;
+    else if (stream?.getReader) {
+      const reader = stream.getReader();
+      for (let step; !(step = await reader.read()).done; ) yield step.value;
+    } else throw new TypeError("expected a string, bytes, a Blob or a stream");
   }
+}
+
+/** Decodes piece by piece; bytes that are not UTF-8 become lone surrogates, and a mark at the start is dropped. */
+export class Decoder {
+  #kept = new Uint8Array(0);
+  #begun = false;
+  hasBadBytes = false;
+
+  decode(bytes, isLast) {
+    if (this.#kept.length) bytes = joined([this.#kept, bytes]);
+    if (!this.#begun) {
+      if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) bytes = bytes.subarray(3);
+      this.#begun = true;
+    }
+    const end = isLast ? bytes.length : completeLength(bytes);
+    this.#kept = bytes.slice(end);
+    const whole = bytes.subarray(0, end);
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(whole);
+    } catch {
+      this.hasBadBytes = true;
+      return decodeWithBadBytes(whole);
+    }
+  }
+}
+
+export function joined(parts) {
+  if (parts.length === 1) return parts[0];
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** The length without a sequence at the end that the next piece may complete. */
+function completeLength(bytes) {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back];
+    if (byte < 0x80) break;
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
 }
 
 function decodeWithBadBytes(bytes) {
@@ -102,49 +152,136 @@ function wideEncoding(b) {
   return null;
 }
 
-/** Line and column of places in a text, which have to be asked for from the start to the end. */
+/** Line and column of places in a window of a text. `keep` moves the start of the window. */
 export class Places {
-  #text;
-  #line = 1;
-  #start = 0;
-  #at = 0;
+  #kept;
+  #now;
 
-  constructor(text) {
-    this.#text = text;
+  constructor(text, line = 1, column = 1) {
+    this.text = text;
+    this.returns = text.includes("\r");
+    this.#kept = { at: 0, line, column };
+    this.#now = this.#kept;
   }
 
   find(at) {
-    const text = this.#text;
-    if (at < this.#at) [this.#line, this.#start, this.#at] = [1, 0, 0];
-    for (let next = this.#at; next < at; next++) {
-      const char = text.charCodeAt(next);
-      if (char === 10 || (char === 13 && text.charCodeAt(next + 1) !== 10)) {
-        this.#line += 1;
-        this.#start = next + 1;
-      }
+    this.#now = this.#after(at < this.#now.at ? this.#kept : this.#now, at);
+    return this.#now;
+  }
+
+  /** Places before `at` are not asked for any more. */
+  mark(at) {
+    this.#kept = this.find(at);
+  }
+
+  /** The window begins at `at` now, and has another text. */
+  move(at, text) {
+    const { line, column } = this.find(at);
+    this.#now = this.#kept = { at: 0, line, column };
+    this.text = text;
+    this.returns = text.includes("\r");
+  }
+
+  #after({ at, line, column }, to) {
+    const { text } = this;
+    let start = at;
+    for (;;) {
+      const feed = text.indexOf("\n", start);
+      const back = this.returns ? text.indexOf("\r", start) : -1;
+      const isReturn = back >= 0 && (feed < 0 || back < feed);
+      const end = isReturn ? (text[back + 1] === "\n" ? back + 1 : back) : feed;
+      if (end < 0 || end >= to) break;
+      line += 1;
+      column = 1;
+      start = end + 1;
     }
-    this.#at = at;
-    let column = 1;
-    for (let next = this.#start; next < at; next++) {
+    for (let next = start; next < to; next++) {
       const low = text.charCodeAt(next) & 0xfc00;
       if (low !== 0xdc00 || (text.charCodeAt(next - 1) & 0xfc00) !== 0xd800) column += 1;
     }
-    return { line: this.#line, column };
+    return { at: to, line, column };
   }
 }
 
-/** The lines of a text with the place of each, without their ends: LF, CRLF or CR. */
-export function* lines(text) {
-  const hasReturns = text.includes("\r");
-  for (let at = 0; at < text.length; ) {
-    let end = text.indexOf("\n", at);
-    if (end < 0) end = text.length;
-    let next = end + 1;
-    if (hasReturns) {
-      const back = text.indexOf("\r", at);
-      if (back >= 0 && back < end) [end, next] = [back, back + (text[back + 1] === "\n" ? 2 : 1)];
+const BLOCK = 1 << 20;
+const LONG = 255;
+const PARTS = 64;
+
+/** A set of strings that keeps their bytes only: a third of the memory of a Set for millions of ids. */
+export class StringSet {
+  #tables = Array.from({ length: PARTS }, () => ({ slots: new Uint32Array(16), count: 0 })); // places plus one, or 0
+  #blocks = [new Uint8Array(1 << 12)];
+  #at = 0;
+  #long = new Set();
+  #encoder = new TextEncoder();
+  #seed = Math.floor(Math.random() * 2 ** 32);
+
+  /** Whether the string was not in the set. */
+  add(text) {
+    const room = text.length * 3 + 1;
+    if (room > LONG) return this.#long.size < this.#long.add(JSON.parse(JSON.stringify(text))).size;
+    let block = this.#blocks[this.#blocks.length - 1];
+    if (this.#at + room > block.length) {
+      const isFull = block.length === BLOCK;
+      const next = new Uint8Array(Math.min(BLOCK, block.length * 4));
+      if (isFull) this.#at = this.#blocks.push(next) && 0;
+      else {
+        next.set(block);
+        this.#blocks[this.#blocks.length - 1] = next;
+      }
+      block = next;
     }
-    yield { at, text: text.slice(at, end) };
-    at = next;
+    const start = this.#at;
+    const written = this.#write(text, block, start + 1);
+    block[start] = written;
+    const hash = this.#hash(block, start);
+    const table = this.#tables[hash % PARTS];
+    const { slots } = table;
+    let slot = slotOf(hash, slots);
+    for (let place; (place = slots[slot]); slot = slot + 1 === slots.length ? 0 : slot + 1)
+      if (this.#same(place - 1, block, start, written)) return false;
+    slots[slot] = (this.#blocks.length - 1) * BLOCK + start + 1;
+    this.#at = start + 1 + written;
+    table.count += 1;
+    if (table.count * 5 > slots.length * 4) this.#grow(table);
+    return true;
+  }
+
+  /** Write a string as UTF-8. Returns how many bytes. */
+  #write(text, block, start) {
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code > 127) return this.#encoder.encodeInto(text, block.subarray(start)).written;
+      block[start + at] = code;
+    }
+    return text.length;
+  }
+
+  #hash(block, at) {
+    let hash = this.#seed;
+    for (let next = at + block[at]; next > at; next--) hash = Math.imul(hash ^ block[next], 0x01000193);
+    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    return (hash ^ (hash >>> 16)) >>> 0;
+  }
+
+  #same(place, block, start, length) {
+    const other = this.#blocks[Math.floor(place / BLOCK)];
+    const at = place % BLOCK;
+    for (let next = 0; next <= length; next++) if (other[at + next] !== block[start + next]) return false;
+    return true;
+  }
+
+  #grow(table) {
+    const old = table.slots;
+    const slots = (table.slots = new Uint32Array(Math.ceil(old.length * 1.5)));
+    for (const place of old) {
+      if (!place) continue;
+      let slot = slotOf(this.#hash(this.#blocks[Math.floor((place - 1) / BLOCK)], (place - 1) % BLOCK), slots);
+      while (slots[slot]) slot = slot + 1 === slots.length ? 0 : slot + 1;
+      slots[slot] = place;
+    }
   }
 }
+
+const slotOf = (hash, slots) => Math.floor((Math.floor(hash / PARTS) / (2 ** 32 / PARTS)) * slots.length);

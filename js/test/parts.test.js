@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { checkFile } from "../src/check.js";
+import { validate } from "../src/index.js";
 import { exactSum, fold } from "../src/rules.js";
+import { StringSet } from "../src/text.js";
 
-const check = (text, id, container) => checkFile(new TextEncoder().encode(text), id, container);
+const check = (text, contract, container) => validate(text, { contract, container });
 
 test("sums are exact, and rounded once", () => {
   assert.equal(exactSum([1e100, 1, -1e100]), 1);
@@ -23,18 +24,27 @@ test("folding", () => {
   assert.equal(fold("0.5 % .5"), "0.5 % 5");
 });
 
-test("a key that is repeated under an escape is found", () => {
-  const { problems } = check('{"image_id":"a","\\u0069mage_id":"b","label":"NV"}\n', "lesions/truth", "jsonl");
+test("a key that is repeated under an escape is found", async () => {
+  const { problems } = await check('{"image_id":"a","\\u0069mage_id":"b","label":"NV"}\n', "lesions/truth", "jsonl");
   assert.deepEqual(problems.map(({ code, line, column }) => [code, line, column]), [["MC015", 1, 17]]);
 });
 
-test("columns count characters, not bytes or halves of pairs", () => {
-  const { problems } = check('{"image_id":"𝒳é","label":"?"}\n', "lesions/truth", "jsonl");
+test("columns count characters, not bytes or halves of pairs", async () => {
+  const { problems } = await check('{"image_id":"𝒳é","label":"?"}\n', "lesions/truth", "jsonl");
   assert.deepEqual(problems.map(({ code, column }) => [code, column]), [["MC104", 26]]);
 });
 
-test("a name from a file is only a name", () => {
-  const { ok, problems } = check('{"image_id":"a","label":"NV","__proto__":1,"constructor":2}\n', "lesions/truth", "jsonl");
+test("a name from a file is only a name", async () => {
+  const { ok, problems } = await check('{"image_id":"a","label":"NV","__proto__":1,"constructor":2}\n', "lesions/truth", "jsonl");
   assert.equal(ok, false);
   assert.deepEqual(problems.map(({ code, pointer }) => [code, pointer]), [["MC102", "/__proto__"], ["MC102", "/constructor"]]);
+});
+
+test("a set of strings is exact", () => {
+  const set = new StringSet();
+  const words = Array.from({ length: 5000 }, (_, n) => ["é".repeat(n % 90) + n, `x${n}`]).flat();
+  assert.deepEqual(new Set(words.map((word) => set.add(word))), new Set([true]));
+  assert.deepEqual(new Set(words.map((word) => set.add(word))), new Set([false]));
+  assert.equal(set.add(""), true);
+  assert.equal(set.add(""), false);
 });

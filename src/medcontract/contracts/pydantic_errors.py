@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-<<<<<<< HEAD
+from medcontract.contracts.messages import HINTS, MESSAGES
 from medcontract.contracts.string_patterns import (
     ANSWERED,
     AS_DATE,
@@ -24,10 +24,6 @@ from medcontract.contracts.string_patterns import (
     PATTERN_DESCRIPTIONS,
     without_anchors,
 )
-=======
-from medcontract.contracts.messages import HINTS, MESSAGES
-from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS, without_anchors
->>>>>>> 6a88ff73 (Keep the texts of problems of structure as data, for other languages)
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, Token, is_plain, json_type, plural, shorten, shown_value, value_name
 
@@ -196,15 +192,10 @@ def _pattern(context: Context, given: Any) -> Finding:
     if context["pattern"] == NON_BLANK:
         return Finding("MC106", MESSAGES["blank"])
     wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
-<<<<<<< HEAD
-    wanted = wanted or f"a string that matches {without_anchors(context['pattern'])}"
-    if context["pattern"] == DATE and re.fullmatch(r"\s*[0-9]{5,16}(\.[0-9]+)?\s*", given):
-        return Finding("MC107", f"must be {wanted}", AS_DATE)
-    return Finding("MC107", f"must be {wanted}", _format_hint(given))
-=======
     wanted = wanted or MESSAGES["other pattern"].format(pattern=without_anchors(context["pattern"]))
-    return Finding("MC107", MESSAGES["pattern"].format(wanted=wanted), _format_hint(given))
->>>>>>> 6a88ff73 (Keep the texts of problems of structure as data, for other languages)
+    message = MESSAGES["pattern"].format(wanted=wanted)
+    is_number = context["pattern"] == DATE and re.fullmatch(r"\s*[0-9]{5,16}(\.[0-9]+)?\s*", given)
+    return Finding("MC107", message, AS_DATE if is_number else _format_hint(given))
 
 
 def _format_hint(given: str) -> str | None:
@@ -225,13 +216,7 @@ _LARGEST_WRITTEN = 1e16
 
 def _bound(name: str, key: str) -> Callable[[Context, Any], Finding]:
     def make(context: Context, given: Any) -> Finding:
-<<<<<<< HEAD
-        return Finding("MC105", f"must be {word} {_number(context[key])}")
-=======
-        is_percentage = key == "le" and context[key] == 1 and 1 < given <= _MOST_PERCENT
-        message = MESSAGES[name].format(bound=_number(context[key]))
-        return Finding("MC105", message, HINTS["percentage"] if is_percentage else None)
->>>>>>> 6a88ff73 (Keep the texts of problems of structure as data, for other languages)
+        return Finding("MC105", MESSAGES[name].format(bound=_number(context[key])))
 
     return make
 
