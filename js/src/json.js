@@ -24,6 +24,7 @@ const ANY_STRING = /"[^"\\]*(?:\\[^][^"\\]*)*"/y;
 const SCALAR_END = /[ \t\n\r,\]}]/g;
 const CUT_OFF =
   /(?:-?(?:0|[1-9][0-9]*)?(?:\.[0-9]*)?(?:[eE][+-]?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|N(?:a)?|-?I(?:n(?:f(?:i(?:n(?:it?)?)?)?)?)?)$/y;
+const RUN = /[^ \t\n\r,:"\]}]*/y;
 const WORDS = { true: true, false: false, null: null };
 const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
 const FROM_PYTHON = "if it is Python data, write it with json.dump(data, file), not with str(data)";
@@ -274,6 +275,8 @@ export class Scanner {
   unexpected(at, expected, wordCode = "MC023", hint = null) {
     const { text } = this;
     const rest = text.slice(at, at + 32);
+    const bad = BAD_BYTE.exec(matchAt(RUN, text, at)[0]);
+    if (bad && matchAt(CUT_OFF, text.slice(at, at + bad.index), 0)) return notUtf8(at + bad.index);
     if (matchAt(CUT_OFF, text, at)) return truncated(text, "inside a value");
     if (rest[0] === "\0") return new Broken("MC008", at, "a NUL byte", "remove it; the file may be damaged or binary");
     if (rest.startsWith("//") || rest.startsWith("/*") || rest[0] === "#") return comment(at);

@@ -92,9 +92,9 @@ function* keywords(schema, find) {
   if (schema.minimum !== undefined) yield bound("minimum", schema.minimum, (value) => value >= schema.minimum);
   if (schema.exclusiveMinimum !== undefined) yield bound("exclusiveMinimum", schema.exclusiveMinimum, (value) => value > schema.exclusiveMinimum);
   if (schema.maximum !== undefined) yield bound("maximum", schema.maximum, (value) => value <= schema.maximum);
+  if (schema.items !== undefined) yield each(node(schema.items, find));
   if (schema.minItems !== undefined) yield items("minItems", schema.minItems, (length) => length >= schema.minItems);
   if (schema.maxItems !== undefined) yield items("maxItems", schema.maxItems, (length) => length <= schema.maxItems);
-  if (schema.items !== undefined) yield each(node(schema.items, find));
   if (schema.required || schema.properties || schema.additionalProperties !== undefined) yield members(schema, find);
   if (schema.allOf) yield* schema.allOf.map((part) => node(part, find));
   if (schema.if) yield conditional(...[schema.if, schema.then ?? true, schema.else ?? true].map((part) => node(part, find)));
@@ -169,6 +169,7 @@ function bound(name, limit, check) {
 function items(name, limit, check) {
   return (value, path, findings) => {
     if (!Array.isArray(value) || check(value.length)) return;
+    if (name === "maxItems" && findings.some(({ path: other }) => path.every((token, place) => other[place] === token))) return;
     findings.push(finding("MC108", path, filled(MESSAGES[name], { count: plural(limit, "item"), got: value.length })));
   };
 }

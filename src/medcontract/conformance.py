@@ -146,7 +146,7 @@ def compared(level: str, answer: Mapping[str, Any]) -> Any:
     if level == "score":
         return {key: answer.get(key) for key in ("valid", "processing", "result")}
     problems = [[problem.get(key) for key in LEVELS[level]] for problem in answer.get("problems", ())]
-    return answer.get("ok"), sorted(problems, key=str) if level == "files" else problems
+    return answer.get("ok"), sorted(problems, key=str) if level in ("files", "tables") else problems
 
 
 def _shown(value: Any) -> str:

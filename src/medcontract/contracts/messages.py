@@ -1,4 +1,4 @@
-"""The texts of problems of structure, as data: script/generate writes them to `conformance/messages.json` for others."""
+"""The texts of problems of structure, as data: script/generate exports them to `conformance/messages.json`."""
 
 from __future__ import annotations
 
