@@ -161,8 +161,7 @@ function bound(name, limit, check) {
   const message = filled(MESSAGES[name], { bound: limit });
   return (value, path, findings) => {
     if (typeof value !== "number" || check(value)) return;
-    const isPercentage = name === "maximum" && limit === 1 && value <= 100;
-    findings.push(finding("MC105", path, message, { hint: isPercentage ? HINTS.percentage : null }));
+    findings.push(finding("MC105", path, message));
   };
 }
 

@@ -47,7 +47,6 @@ HINTS = {
     "did you mean": "did you mean '{name}'?",
     "rename": "rename it to '{name}'",
     "white space": "remove leading and trailing whitespace",
-    "percentage": "if it is a percentage, divide it by 100: 25 % is 0.25",
     "year first": "write the year first: 2026-05-31",
     "slashes": "write '/' instead of '\\'",
     "relative": "write the path relative to the folder of the data, with '/' between its parts",
