@@ -42,7 +42,7 @@ _TYPES = {
     "str": "a string that is not blank",
     "integer": "an integer; `2.0` is one",
     "number": "a number",
-    "boolean": "true or false",
+    "boolean": "true or false; in tables also in capitals, or 1 and 0",
     "date": "a date of the calendar, such as `2026-03-14`",
     "set": "a list without repetition",
     "list": "a list",
@@ -51,6 +51,8 @@ _FIELD_KEYS = {
     "type": "one of the types above",
     "one_of": "the allowed strings, instead of a type. Their order is that of `kappa`",
     "of": "the items of a set or list: `{ one_of = […] }`, or a type with its bounds",
+    "separator": "of a set or list of strings: what separates the items where it is one cell of a table, such as "
+    '`"|"`. An empty cell is the empty list',
     "min": "the smallest number",
     "max": "the largest number",
     "min_length": "the smallest number of characters or items",
@@ -121,9 +123,9 @@ _CONTRACTS = f"""\
 | `ID/score` | the result of `medcontract score --result-only` |
 
 All containers are allowed (`.json`, `.jsonl`, `.csv`, `.parquet`, gzipped ones), but tables cannot store fields of type
-`set` or `list`; only `.json` has a `team_name`. A prediction is either answered, or failed: then it has `error`, a
-string, and no other field besides the key. In CSV, an empty cell of a prediction is null, so an empty `text` needs
-another container.
+`set` or `list` without a `separator`; only `.json` has a `team_name`. A prediction is either answered, or failed: then
+it has `error`, a string, and no other field besides the key. In CSV, an empty cell is null; for a `text` or a field
+with a `separator` it is the empty text or list, unless the record has an `error`.
 
 If the columns of the truth and of the predictions are the same, a file can be either: another file of the call decides,
 or you name it, as `ID/truth=truth.csv` or `ID/predictions=FOLDER`.

@@ -22,6 +22,10 @@ class Column(NamedTuple):
     """An empty cell is null, not the empty string."""
     path: Path
     """The path of the cell in the record: ("image_id",) or ("probabilities", 3)."""
+    separator: str | None = None
+    """What separates the items of a list that is one cell; None if it is not a list."""
+    filled: bool = False
+    """An empty cell of a CSV is the empty text or list, unless the record has an `error`."""
 
 
 class Outline(NamedTuple):

@@ -81,7 +81,7 @@ def make_contracts(definition: Definition) -> tuple[AnyContract, ...]:
     truth = Contract(
         id=ids.truth, version=version, title=f"Ground truth of {definition.title}",
         model=_list_model("Truth", "The ground truth of all cases.", "truth", truth_record), record=truth_record,
-        list_key="truth", flat=_is_flat(definition.truth), rules=(_unique(definition, "truth"),
+        list_key="truth", **_table(definition.truth), rules=(_unique(definition, "truth"),
         *_rules(definition, "truth", of_records=False)), record_rules=_record_rules(definition, "truth"),
     )  # fmt: skip
     case = _model("Case", OpenModel, "A case that a prediction is expected for.", _keys(definition, "unique"))
@@ -97,7 +97,7 @@ def make_contracts(definition: Definition) -> tuple[AnyContract, ...]:
             "Predictions", "The submission of one team.", "predictions", record,
             team_name=(Annotated[Str, Info(description="Name of the team that submits the predictions.")], ...),
         ),
-        record=record, list_key="predictions", flat=_is_flat(definition.prediction),
+        record=record, list_key="predictions", **_table(definition.prediction),
         record_rules=_record_rules(definition, "predictions"),
         rules=(
             _unique(definition, "predictions"), *_rules(definition, "predictions", of_records=False),
@@ -200,11 +200,11 @@ def _field(field: Field) -> tuple[Any, Any]:
 
 
 def _about(field: Field) -> str:
-    if field.about:
-        return field.about
+    found = f"Of type {field.type}." if not field.classes else "One of the listed values."
     if field.type == "set":
-        return "A list without repetition."
-    return f"Of type {field.type}." if not field.classes else "One of the listed values."
+        found = "A list without repetition."
+    found = field.about or found
+    return found if field.separator is None else f"{found} In tables one cell, with '{field.separator}' between items."
 
 
 def _type(field: Item) -> Any:
@@ -245,8 +245,13 @@ def _string(field: Item) -> Any:
     return Annotated[str, StringConstraints(pattern=pattern, min_length=field.min_length, max_length=field.max_length)]
 
 
-def _is_flat(fields: dict[str, Field]) -> bool:
-    return not any(field.nested for field in fields.values())
+def _table(fields: dict[str, Field]) -> dict[str, Any]:
+    """Return what contracts say about tables."""
+    return {
+        "flat": not any(field.nested and field.separator is None for field in fields.values()),
+        "separators": tuple((name, field.separator) for name, field in fields.items() if field.separator is not None),
+        "texts": frozenset(name for name, field in fields.items() if field.kind == "text"),
+    }
 
 
 def _prediction(definition: Definition) -> Any:

@@ -65,8 +65,8 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "str": ("min_length", "max_length", "pattern"),
     "integer": ("min", "max"),
     "number": ("min", "max"),
-    "set": ("of", "min_length", "max_length"),
-    "list": ("of", "min_length", "max_length"),
+    "set": ("of", "min_length", "max_length", "separator"),
+    "list": ("of", "min_length", "max_length", "separator"),
 }
 """The bounds that each type allows."""
 
@@ -122,6 +122,7 @@ class Field(Item):
 
     type: Type | None = None  # type: ignore[assignment]  # wider than that of an item
     of: Item | None = None
+    separator: Annotated[str, Info(min_length=1, max_length=10)] | None = None
     optional: bool = False
 
     @property
@@ -130,7 +131,7 @@ class Field(Item):
 
     @property
     def nested(self) -> bool:
-        """Whether it does not fit into a table cell."""
+        """Whether it is a list."""
         return self.kind in ("set", "list")
 
 

@@ -37,6 +37,7 @@ _ADAPTER = TypeAdapter(Definition)
 _ALL_BOUNDS = tuple(dict.fromkeys(key for keys in BOUNDS.values() for key in keys))
 _CLASS_TYPES: dict[str, tuple[type, str]] = {"boolean": (bool, "true or false"), "integer": (int, "an integer")}
 _NUMBERS = ("number", "integer")
+_STRINGS = ("text", "str", "one_of", "date")
 _PARTS = {"predictions": "prediction", "truth": "truth"}
 """The lists of records, and where their fields are in the file."""
 _Part = TypeVar("_Part")
@@ -151,8 +152,19 @@ class _Semantics:
             self._check_pattern(field.pattern, (*path, "pattern"))
         if field.items is not None:
             self._check_field(field.items, (*path, "of"))
+            self._check_separator(getattr(field, "separator", None), field.items, (*path, "separator"))
         elif field.kind in ("set", "list"):
             self.add("MC101", (*path, "of"), "missing", MISSING["of"])
+
+    def _check_separator(self, separator: str | None, items: Item, path: Path) -> None:
+        if separator is None:
+            return
+        if items.kind not in _STRINGS:
+            self.add("MC109", path, f"not allowed for items of the type {items.kind}")
+        elif not separator.isprintable() or '"' in separator:
+            self.add("MC107", path, "contains a quote, or a character that cannot be displayed")
+        elif any(separator in each for each in items.classes):
+            self.add("MC225", path, "occurs in one of the values", "choose another separator")
 
     def _check_pattern(self, pattern: str, path: Path) -> None:
         if len(pattern) > _LONGEST_PATTERN:

@@ -42,6 +42,10 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """Rules about one record of a collection."""
     spread: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """List fields that are spread over several columns in tables: (field, column names)."""
+    separators: tuple[tuple[str, str], ...] = ()
+    """List fields that are one cell in tables, and what separates the items there."""
+    texts: frozenset[str] = frozenset()
+    """Text fields of which an empty cell of a CSV is the empty text, unless the record has an `error`."""
     flat: bool = False
     """Whether a record fits into a table row."""
     stands_in_for: tuple[StandIn, ...] = ()

@@ -51,7 +51,16 @@ def compiled_form(contract: AnyContract) -> registry.CompiledContract:
     data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
     compiled = msgspec.convert(data, registry.CompiledContract)
     compiled.contract, compiled.schema_is_complete = contract, complete
-    nested = [column.name for column in compiled.columns if len(column.path) == 1 and _is_nested(compiled, column.name)]
+    separators = dict(contract.separators)
+    compiled.columns = tuple(
+        each._replace(separator=separators.get(each.name), filled=each.name in {*separators, *contract.texts})
+        for each in compiled.columns
+    )
+    nested = [
+        column.name
+        for column in compiled.columns
+        if len(column.path) == 1 and column.separator is None and _is_nested(compiled, column.name)
+    ]
     if nested:
         raise CallError(
             f"{contract.id}: '{nested[0]}' does not fit into a table cell, but flat=True",

@@ -43,7 +43,10 @@ _count_commas = methodcaller("count", b",")
 class Layout:
     """Converts the cells of a row to a JSON record."""
 
-    def __init__(self, columns: Sequence[Column], header: Sequence[str], open_record: bool) -> None:
+    def __init__(
+        self, columns: Sequence[Column], header: Sequence[str], open_record: bool, *, fills: bool = False
+    ) -> None:
+        """Prepare the conversion. `fills`: a cell that is None is empty, not null, where the column says so."""
         index: dict[str, int] = {}
         for place, name in enumerate(header):
             index.setdefault(name, place)
@@ -64,6 +67,9 @@ class Layout:
                 if name not in known
             ]
 
+        self._has_lists = any(column.separator is not None for _, _, column in self._single)
+        self._fills = fills and any(column.filled for _, _, column in self._single)
+        self._error = index.get("error")
         self._width = len(header)
         self._around_cells = self._pieces_of_row()
         self._only_text = not self._lists and all(column.kind == "text" for _, _, column in self._single)
@@ -75,6 +81,8 @@ class Layout:
         A list at the end of a row counts as one cell. Empty if the record does not consist of all cells of the row, or
         if the columns of a list are not next to each other.
         """
+        if self._has_lists:
+            return []
         cells = {place: f'{key}:"\0"' if column.kind == "text" else f"{key}:\0" for key, place, column in self._single}
         width = len(cells)
         for name, group in self._lists.items():
@@ -110,11 +118,15 @@ class Layout:
             splits = len(self._around_cells) - 2
             text = b"".join([template % tuple(row.split(b",", splits)) for row in each])
         if not self._nothing_is_null and _has(rows, _EMPTY_CELLS):  # plain rows have no quotes and no colons
+            if self._fills:
+                return None
             text = text.replace(b'""', b"null").replace(b":,", b":null,").replace(b":}", b":null}")
         return text
 
     def lines(self, columns: Sequence[Sequence[bytes]]) -> bytes | None:
         """Records, one per line, from the cells of each column as JSON. None if rows are to be converted one by one."""
+        if self._has_lists:
+            return None
         cell = "\0"
         places = [place for _, place, _ in self._single]
         parts = [f"{key}:{cell}" for key, _, _ in self._single]
@@ -130,12 +142,22 @@ class Layout:
 
     def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
         """The record of a row; `write` converts a cell to JSON."""
-        parts = [f"{key}:{write(cells[position], column)}" for key, position, column in self._single]
+        fills = self._fills and (self._error is None or not (cells[self._error] or "").strip())
+        parts = [f"{key}:{_written(cells[position], column, fills, write)}" for key, position, column in self._single]
         for name, group in self._lists.items():
             items = ["null" if p is None else write(cells[p], column) for p, column in group]
             text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
             parts.append(f"{json.dumps(name)}:{text}")
         return ("{" + ",".join(parts) + "}").encode()
+
+
+def _written(cell: Any, column: Column, fills: bool, write: Callable[[Any, Column], str]) -> str:
+    """A cell as JSON."""
+    if fills and column.filled and cell is None:
+        cell = ""
+    if column.separator is not None and isinstance(cell, str):
+        return json.dumps(cell.split(column.separator) if cell else [])
+    return '""' if cell == "" and column.filled else write(cell, column)
 
 
 def too_wide(offset: int | None = None) -> Finding:
@@ -256,7 +278,7 @@ class CsvFile:
         self, columns: Sequence[Column], open_record: bool, decode: Decode, decode_lines: DecodeLines
     ) -> Iterator[Located]:
         """Yield rows like `rows`, many at a time where `decode_lines` can decode them."""
-        layout = Layout(columns, self.header, open_record)
+        layout = Layout(columns, self.header, open_record, fills=True)
         self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:
             if raw is None or not _has_many_lines(raw) or not (raw.endswith(b"\n") and _is_plain(raw)):

@@ -19,7 +19,7 @@ from medcontract.extras import require
 from medcontract.problems import Ref
 from medcontract.reading import parquet
 from medcontract.reading.cells import FrameSource, cell_json, cells_json
-from medcontract.reading.csv_rows import Layout
+from medcontract.reading.csv_rows import BOOLEANS, Layout
 from medcontract.reading.located_records import (
     Decode,
     DecodeLines,
@@ -105,8 +105,10 @@ class CellsReader(TableReader):
         return LocatedRecord(record, number, decode(record), 0)
 
     def _write(self, value: Any, column: Column) -> str:
-        if column.kind == "boolean" and isinstance(value, Real) and value in (0, 1):
-            return "true" if value else "false"  # as in CSV
+        if column.kind == "boolean" and isinstance(value, Real | str):  # as in CSV
+            cell = value if isinstance(value, str) else "1" if value == 1 else "0" if value == 0 else ""
+            if cell.lower() in BOOLEANS:
+                return BOOLEANS[cell.lower()]
         return cell_json(value, self.nan_is_missing)
 
     @cached_property
