@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from medcontract.modeling import (
     Document,
     Figure,
     Finished,
+    Imitation,
     ListOf,
     Option,
     Pair,
@@ -128,6 +129,10 @@ def _said_words(record: Any) -> list[str]:
     return [record.said]
 
 
+def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"said": record["word"]} for record in records]
+
+
 class ToyScorer(Scorer):
     pairs = (
         Pair(
@@ -169,6 +174,7 @@ TRACK = Track(
     figures=(Figure(name="share_right", about="right items / expected items", perfect=1),),
     headline="share_right",
     scorer=ToyScorer,
+    imitations=(Imitation(truth="toy/truth", submission="toy/answers", answers=_right_answers, failed={}),),
     comparison=Comparison(rows=(Rows(name="items", id="item", decides="right"),)),
     options=(Option(name="case", choices=("kept", "ignored"), parameter=True, help="Whether case matters."),),
 )  # fmt: skip

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError", "Challenge", "Comparison", "Contract", "FileReport", "InvalidData", "Leaderboard", "MedcontractError",
-    "NotRecognized", "Preflight", "Problem", "Score", "UnknownContract", "Validated", "Validation", "Verification",
-    "__version__",
+    "NotRecognized", "Preflight", "Problem", "Rehearsal", "Score", "UnknownContract", "Validated", "Validation",
+    "Verification", "__version__",
     "bundle", "cache_info", "check_challenge", "check_protocol", "check_schemas", "clear_cache", "compare",
     "data_dictionary", "diff_schemas", "explain", "export_schemas", "fix", "frame_schema", "freeze_protocol",
     "get_contract", "get_protocol", "init", "json_schema", "leaderboard", "list_contracts", "list_protocols", "load",
-    "load_plugin", "new_challenge", "normalize", "preflight", "score", "template", "validate",
-    "validate_files", "validate_frame", "verify",
+    "load_plugin", "new_challenge", "normalize", "preflight", "rehearse", "score", "template",
+    "validate", "validate_files", "validate_frame", "verify",
 ]  # fmt: skip
 """Functions are in `api`, classes in `signatures` and `challenge`, which are imported on first use."""
 

@@ -101,6 +101,7 @@ class Challenge:
     leaderboard = _method(api.leaderboard)
     compare = _method(api.compare)
     verify = _method(api.verify)
+    rehearse = _method(api.rehearse)
     template = _method(api.template)
     fix = _method(api.fix)
     list_contracts = _method(api.list_contracts)

@@ -36,7 +36,7 @@ from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.scorer import Limit as TrackLimit
 from medcontract.scoring.track import (
-    Auxiliary, ExpectedIds, Figure, LinkedFiles, NamedFile, Option, Ranking, ResultFields, Roles, Track,
+    Auxiliary, ExpectedIds, Figure, Imitation, LinkedFiles, NamedFile, Option, Ranking, ResultFields, Roles, Track,
 )  # fmt: skip
 from medcontract.scoring.tracks import register as register_track
 
@@ -44,7 +44,8 @@ __all__ = [
     "MIN_PROCESSED", "AcceptIntegral", "AlwaysTrue", "Answers", "AnyAbove", "Auxiliary", "Bars", "CalendarDate",
     "Change", "CollectionRule", "Comparison", "Constant", "Contract", "Count", "Covers", "CrossFileRule", "Date",
     "Disjoint", "Distinct", "Distribution", "Document", "Either", "EmptyWhenFailed", "Equal", "Excludes", "ExpectedIds",
-    "FailureMode", "Figure", "Finding", "Finished", "Flag", "ForbidPattern", "ForbidValue", "Guid", "ItemBreakdown",
+    "FailureMode", "Figure", "Finding", "Finished", "Flag", "ForbidPattern", "ForbidValue", "Guid", "Imitation",
+    "ItemBreakdown",
     "Limit", "LinkedFiles", "ListOf", "Matching", "Matrix", "Monotonic", "NamedFile", "NonNegative", "Notes",
     "OpenModel", "Option", "Order", "OtherFile", "Pair", "Pairing", "Parameter", "Position", "Positive", "ProblemCode",
     "Protocol", "Ranking", "RecordRule", "Reference", "RelativePath", "Remark", "RequireAny", "Requires",

@@ -22,6 +22,7 @@ from medcontract.results.reference import (
     ProtocolCheck,
     ProtocolList,
 )
+from medcontract.results.rehearsal import Rehearsal
 from medcontract.results.schemas import DataDictionary, Draft, SchemaCheck, SchemaDiff, SchemaExport
 from medcontract.results.score import Score
 from medcontract.results.validation import FileReport, Problem, Validation
@@ -30,7 +31,8 @@ from medcontract.results.verification import Verification
 __all__ = [
     "Bundle", "CacheInfo", "CallError", "Comparison", "Contract", "ContractList", "DataDictionary", "Decimal", "Draft",
     "Explanation", "FileReport", "Fix", "InvalidData", "Leaderboard", "MedcontractError", "Normalization",
-    "NotRecognized", "Path", "Preflight", "Problem", "Protocol", "ProtocolCheck", "ProtocolList", "SchemaCheck",
+    "NotRecognized", "Path", "Preflight", "Problem", "Protocol", "ProtocolCheck", "ProtocolList", "Rehearsal",
+    "SchemaCheck",
     "SchemaDiff", "SchemaExport", "Score", "UnknownContract", "Validated", "Validation",
     "Verification",
 ]  # fmt: skip

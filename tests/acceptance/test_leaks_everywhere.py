@@ -69,7 +69,7 @@ def printed(ran: Ran, format_: str) -> str:
 def test_every_command_is_here() -> None:
     """Or reads no records."""
     without_records = {"cache", "conformance", "explain", "init", "schema"}
-    others = {"bundle", "challenge", "compare", "fix", "normalize", "protocol", "template", "verify"}
+    others = {"bundle", "challenge", "compare", "fix", "normalize", "protocol", "rehearse", "template", "verify"}
     assert {*COMMANDS, *others, *without_records} == set(main.COMMANDS)
 
 

@@ -237,7 +237,7 @@ FUNCTIONS = (
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
     "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle", "cache_info",
-    "clear_cache", "verify",
+    "clear_cache", "rehearse", "verify",
 )  # fmt: skip
 
 

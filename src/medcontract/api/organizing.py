@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from medcontract.addresses import require_local
@@ -16,6 +18,7 @@ from medcontract.options import (
     FileNames,
     Notice,
     Number,
+    Progress,
     as_paths,
     file_source,
     path_of_contract,
@@ -24,6 +27,9 @@ from medcontract.options import (
 )
 
 if TYPE_CHECKING:
+    from medcontract.evaluation.contest import Contest
+    from medcontract.evaluation.rehearsal import OnPlatform
+    from medcontract.platforms.bundle import Plan
     from medcontract.signatures import (
         Bundle,
         CacheInfo,
@@ -31,12 +37,14 @@ if TYPE_CHECKING:
         Protocol,
         ProtocolCheck,
         ProtocolList,
+        Rehearsal,
         Validation,
     )
 
 __all__ = [
     "TEMPLATE_FORMATS", "bundle", "cache_info", "check_challenge", "check_protocol", "clear_cache", "freeze_protocol",
-    "get_protocol", "list_protocols", "new_challenge", "platforms", "template", "template_format", "use_challenge",
+    "get_protocol", "list_protocols", "new_challenge", "platforms", "rehearse", "template", "template_format",
+    "use_challenge",
 ]  # fmt: skip
 
 TEMPLATE_FORMATS = ("json", "jsonl", "csv")
@@ -241,12 +249,9 @@ def bundle(
     from pathlib import Path
 
     from medcontract.atomic_write import refuse_input_folder
-    from medcontract.contracts import registry
     from medcontract.evaluation.contest import Contest
     from medcontract.evaluation.files import split_known
-    from medcontract.evaluation.protocols import freeze
-    from medcontract.evaluation.score import changes_for
-    from medcontract.platforms.bundle import make_plan, write_bundle
+    from medcontract.platforms.bundle import write_bundle
     from medcontract.platforms.settings import require_platform
 
     require_platform(platform)
@@ -260,16 +265,87 @@ def bundle(
     refuse_input_folder(out, files, "--out")
     given = options.files(given_truth)
     contest = Contest(tuple(given.files), options.settings)
+    plan = _plan(platform, contest, options, rank_by, title)
+    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
+    return write_bundle(plan, Path(out), inputs, force)
+
+
+def rehearse(
+    *truth: FileName,
+    platform: str | None = None,
+    baselines: FileNames = (),
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    header: Mapping[str, str] | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    strict: bool = False,
+    notice: Notice | None = None,
+    progress: Progress | None = None,
+    **track_options: Any,
+) -> Rehearsal:
+    """Try an evaluation before it opens: make submissions from the truth, and run each through preflight and score.
+
+    They are perfect, inverted, constant, drawn at random, shuffled, incomplete, failed, and have the mistakes that
+    people make. The result is falsy if one of them is treated wrongly; with `strict`, also if there are warnings. With
+    `platform`, each is scored through the bundle of that platform, too. `baselines` are submissions that are known to
+    be better than chance. `truth` are the files or folders of the organizer. Raises `CallError`, and
+    `MedcontractError` for a truth with errors.
+    """
+    options = CallOptions.of(locals())
+    from msgspec.structs import replace
+
+    from medcontract.evaluation.files import split_known
+    from medcontract.evaluation.rehearsal import rehearse as run
+    from medcontract.evaluation.submissions import submissions_in
+
+    paths = as_paths(truth)
+    if not paths or "-" in paths:
+        raise CallError("there is no truth" if not paths else "a rehearsal needs files, not standard input")
+    given = options.files(paths).files
+    known = as_paths(baselines)
+    tried = submissions_in(list(map(split_known, known)), options.limits, options.excluded) if known else None
+    settings = options.settings._replace(jobs=1, progress=options.stage("rehearsing"))
+    with ExitStack() as stack:
+        on_platform = None
+        if platform is not None:
+            from medcontract.platforms.settings import require_platform
+
+            require_platform(platform)
+            from tempfile import TemporaryDirectory  # slow to import
+
+            folder = stack.enter_context(TemporaryDirectory(prefix="medcontract-"))
+            on_platform = partial(_trial, platform, folder, options)
+        found = run(given, tried.submissions if tried else (), settings, platform, on_platform)
+    return replace(found, ok=found.ok and not (strict and found.count("warning")))
+
+
+def _trial(platform: str, folder: str, options: CallOptions, contest: Contest, headline: str) -> OnPlatform:
+    from pathlib import Path
+
+    from medcontract.platforms.trial import trial
+
+    return trial(_plan(platform, contest, options, headline, None), Path(folder))
+
+
+def _plan(platform: str, contest: Contest, options: CallOptions, rank_by: str | None, title: str | None) -> Plan:
+    """Return the content of a bundle, with the protocol frozen."""
+    from medcontract.contracts import registry
+    from medcontract.evaluation.protocols import freeze
+    from medcontract.evaluation.score import changes_for
+    from medcontract.platforms.bundle import make_plan
+
     frozen = freeze(contest.track, changes_for(contest.track, options.settings, ranking=True), (), options.settings)
     challenge = registry.scope()
     if challenge is not None and title is None:
         title = challenge.definition.title
-    plan = make_plan(
+    return make_plan(
         platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
         challenge=None if challenge is None else challenge.source,
     )  # fmt: skip
-    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
-    return write_bundle(plan, Path(out), inputs, force)
 
 
 def platforms() -> tuple[str, ...]:

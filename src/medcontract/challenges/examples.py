@@ -16,7 +16,7 @@ def example_files(definition: Definition) -> dict[str, bytes]:
     """The content of a truth, of a submission and of a list of cases, by file name."""
     keys = [_key(definition, case) for case in range(_CASES)]
     truth = [
-        {**key, **{name: _value(field, case) for name, field in definition.truth.items()}}
+        {**key, **{name: example_value(field, case) for name, field in definition.truth.items()}}
         for case, key in enumerate(keys)
     ]
     predictions = [_prediction(definition, key, case, truth[case]) for case, key in enumerate(keys)]
@@ -44,8 +44,8 @@ def _prediction(definition: Definition, key: Record, case: int, truth: Record) -
     for name, field in definition.prediction.items():
         true = definition.truth.get(name)
         alike = true is not None and true.comparable == field.comparable and case != _CASES - 1
-        value = truth[name] if alike else _value(field, case + 1)
-        found[name] = value if alike and _fits(field, value) else _value(field, case + 1)
+        value = truth[name] if alike else example_value(field, case + 1)
+        found[name] = value if alike and _fits(field, value) else example_value(field, case + 1)
     return found
 
 
@@ -56,7 +56,7 @@ def _fits(field: Field, value: Any) -> bool:
     return (field.min is None or value >= field.min) and (field.max is None or value <= field.max)
 
 
-def _value(field: Item, case: int) -> Any:
+def example_value(field: Item, case: int) -> Any:
     """A value of a field, depending on the number of the case."""
     if field.classes:
         return field.classes[case % len(field.classes)]
@@ -73,7 +73,7 @@ def _value(field: Item, case: int) -> Any:
 
 def _items(field: Item, item: Item, case: int) -> list[Any]:
     wanted = max(field.min_length or 0, min(case % 3, 2 if field.max_length is None else field.max_length))
-    values = [_value(item, case + position) for position in range(wanted)]
+    values = [example_value(item, case + position) for position in range(wanted)]
     return list(dict.fromkeys(values)) if field.kind == "set" else values
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec.structs import replace
 
 from medcontract.challenges.contracts import Ids
+from medcontract.challenges.imitation import imitation
 from medcontract.challenges.model import Definition, Field
 from medcontract.challenges.semantics import sign_problem
 from medcontract.errors import CallError
@@ -331,6 +332,7 @@ def challenge_track(definition: Definition) -> Track:
         scorer=_make_scorer(definition, metrics),
         comparison=Comparison(figures=_flat, headline=_headline),
         complete=partial(_check_weights, definition),
+        imitations=(imitation(definition),),
         tables=partial(_tables, figures),
         for_participants=_for_participants,
     )  # fmt: skip

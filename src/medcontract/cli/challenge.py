@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
 from medcontract import api
 from medcontract.cli import options, output
 from medcontract.cli.group import SuggestingGroup
+from medcontract.cli.rehearse import arguments
+from medcontract.cli.rehearse import rehearse as run_rehearsal
+from medcontract.rendering.page import clean
 
 _EPILOG = """\b
 Examples:
   medcontract challenge new stroke --truth truth.csv
   medcontract challenge check challenge.toml
+  medcontract challenge rehearse challenge.toml --truth truth.csv --out rehearsal.html
   medcontract init stroke demo --challenge challenge.toml
   medcontract score truth.csv predictions.csv --challenge challenge.toml
 """
@@ -73,3 +78,26 @@ def check(file: str, printer: output.Printer) -> int:
     if report.files[0].wrong_call:
         return 2
     return 0 if report else 1
+
+
+@command.command("rehearse", short_help="Try a challenge before it opens.", cls=options.TrackCommand)
+@click.argument("file", metavar="FILE", type=click.Path())
+@click.option(
+    "--truth",
+    metavar="PATH",
+    multiple=True,
+    required=True,
+    type=click.Path(),
+    help="The truth, and other files of the organizer. May be repeated.",
+)
+@options.plugin
+@arguments
+def rehearse(file: str, truth: tuple[str, ...], printer: output.Printer, **given: Any) -> int:
+    """Try the challenge in FILE before it opens: make submissions from the truth, and run each through preflight and
+    score.
+
+    They are perfect, inverted, constant, drawn at random, shuffled, incomplete, failed, and have the mistakes that
+    people make. The exit code is 1 if one of them is treated wrongly.
+    """
+    click.echo(f"challenge: {clean(api.use_challenge(file))}", err=True)
+    return run_rehearsal(truth, printer, **given)

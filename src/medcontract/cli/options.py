@@ -347,11 +347,11 @@ challenge = click.option(
     is_eager=True, callback=_use_challenge,
     help="Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
 )  # fmt: skip
-plugins = together(
-    click.option("--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=_load_plugins,
-                 help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated."),
-    challenge,
+plugin = click.option(
+    "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=_load_plugins,
+    help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
 )  # fmt: skip
+plugins = together(plugin, challenge)
 
 
 def contract(about: str = "The contract of all files that are not passed as CONTRACT=PATH.") -> Callable[[F], F]:

@@ -36,6 +36,7 @@ _RESULTS = {
     "Score": ("score:score", "text json markdown html"),
     "Leaderboard": ("leaderboard:leaderboard", "text json markdown csv html"),
     "Comparison": ("comparison:comparison", "text json markdown csv html"),
+    "Rehearsal": ("rehearsal:rehearsal", "text json markdown html"),
     "Verification": ("comparison:verification", "text json markdown html"),
     "Fix": ("checks:fix", "text"),
     "CacheInfo": ("reference:cache_info", "text json"),
@@ -56,7 +57,7 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
 """The function for each class of results and format: itself, or as in `_WRITERS`."""
 
 QUIET = frozenset({
-    "Validation", "Fix", "Preflight", "Score", "Leaderboard", "Comparison", "SchemaDiff", "ProtocolCheck",
+    "Validation", "Fix", "Preflight", "Score", "Leaderboard", "Comparison", "Rehearsal", "SchemaDiff", "ProtocolCheck",
     "Verification",
 })  # fmt: skip
 """Classes of results whose text is shorter with `--quiet`."""

@@ -23,6 +23,7 @@ from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.preflight import Preflight
 from medcontract.results.reference import ContractList, Explanation, Protocol, ProtocolCheck, ProtocolList
+from medcontract.results.rehearsal import Rehearsal
 from medcontract.results.schemas import SchemaDiff, SchemaIndex
 from medcontract.results.score import MIN_CELL, Score
 from medcontract.results.validation import Validation
@@ -157,12 +158,15 @@ PROTOCOL = Contract(id="medcontract/protocol", model=model_of(Protocol), title="
 PROTOCOL_CHECK = Contract(
     id="medcontract/protocol-check", model=model_of(ProtocolCheck), title="Check of a frozen protocol", output=True
 )
+REHEARSAL = Contract(
+    id="medcontract/rehearsal", model=model_of(Rehearsal), title="Rehearsal of an evaluation", output=True
+)
 VERIFICATION = Contract(
     id="medcontract/verification", model=model_of(Verification), title="Verification of a score", output=True
 )
 PROTOCOLS = Contract(id="medcontract/protocols", model=model_of(ProtocolList), title="List of protocols", output=True)
 
 CONTRACTS = (
-    COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOL_CHECK, PROTOCOLS, SCHEMA_DIFF,
-    SCORE, VALIDATION, VERIFICATION,
+    COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOL_CHECK, PROTOCOLS, REHEARSAL,
+    SCHEMA_DIFF, SCORE, VALIDATION, VERIFICATION,
 )  # fmt: skip

@@ -22,6 +22,7 @@ from medcontract.scoring.track import (
     Auxiliary,
     ExpectedIds,
     Figure,
+    Imitation,
     LinkedFiles,
     NamedFile,
     Option,
@@ -367,6 +368,10 @@ def _tables(score: Score) -> Iterator[Table]:
         yield _matrix_table(result["confusion_matrix"])
 
 
+def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"probabilities": [float(symbol == record["label"]) for symbol in CLASSES]} for record in records]
+
+
 TRACK = Track(
     id="lesions",
     roles=Roles(
@@ -382,6 +387,14 @@ TRACK = Track(
     scorer=LesionsScorer,
     classes=LESION_CLASSES,
     second="prediction_score",
+    imitations=(
+        Imitation(
+            truth="lesions/truth",
+            submission="lesions/predictions",
+            answers=_right_answers,
+            describe=lambda probabilities: CLASSES[probabilities.index(1)],
+        ),
+    ),
     options=(
         Option(
             name="t_min_ms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -187,6 +188,26 @@ class Ranking(Struct, frozen=True, kw_only=True):
     """Warnings that result from comparing the valid submissions, given by name."""
 
 
+class Imitation(Struct, frozen=True, kw_only=True):
+    """How a submission is made from a truth, to rehearse an evaluation. Records are plain dicts, as in JSON."""
+
+    truth: str
+    """The contract of the truth."""
+    submission: str
+    answers: Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]]
+    """Returns what is right for each record of the truth, without its key."""
+    failed: Mapping[str, Any] = MappingProxyType({"error": "no answer"})
+    """The fields of a record that failed, without its key; empty if none can fail."""
+    fixed: Callable[[dict[str, Any]], dict[str, Any]] = lambda record: {}
+    """Returns the other fields that an answered record needs, which are not answers."""
+    header: Mapping[str, str] = MappingProxyType({"team_name": "rehearsal"})
+    """Header fields that the truth does not have."""
+    describe: Callable[[Any], str] | None = None
+    """Describes an answer, if it is the same for many cases. By default, only names of classes are shown."""
+    tables: bool = False
+    """Made as a table if the truth is one."""
+
+
 def _keep(protocol: Protocol, options: ScoringOptions) -> Protocol:
     return protocol
 
@@ -223,6 +244,8 @@ class Track(Struct, frozen=True, kw_only=True, eq=False):
     """Number, symbol, name and type of each class of a classification, if they need an explanation."""
     comparison: Comparison = Comparison()
     ranking: Ranking = Ranking()
+    imitations: tuple[Imitation, ...] = ()
+    """How submissions are made for a rehearsal, one for each truth."""
 
     complete: Callable[[Protocol, ScoringOptions], Protocol] = _keep
     """Returns the protocol with everything that is derived from its parameters and the caller's options. Raises

@@ -19,7 +19,7 @@ from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, difference, exact_sum, mean, rounded
 from medcontract.scoring.scorer import Answers, Finished, Remark, Scorer, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFields, Roles, Track
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Imitation, ResultFields, Roles, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples
@@ -342,6 +342,18 @@ def _for_participants(result: dict[str, Any], headline: float | None) -> dict[st
     return {**header, "mean_jaccard_index": headline}
 
 
+def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"model_predictions": sorted({lsi["lsi_group"] for lsi in r["gt_lsi_list"]})} for r in records]
+
+
+def _sent(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what a server adds to an answer."""
+    return {
+        "case_id": record["case_id"], "message_sent_time": 0, "message_received_time": 1, "cumulative_runtime_sec": 1,
+        "run_id": "00000000-0000-4000-8000-000000000000", "end_of_case": record["end_of_case"],
+    }  # fmt: skip
+
+
 TRACK = Track(
     id="triage",
     roles=Roles(
@@ -354,6 +366,16 @@ TRACK = Track(
     protocol=PROTOCOL,
     figures=_FIGURES,
     headline="mean_jaccard_index",
+    imitations=(
+        Imitation(
+            truth="triage/ground-truth",
+            submission="triage/response",
+            answers=_right_answers,
+            fixed=_sent,
+            failed={"model_predictions": [], "error": "no answer"},
+            header={"team_name": "rehearsal", "evaluation_date": "2000-01-01"},
+        ),
+    ),
     scorer=TriageScorer,
     unit=("case_id",),
     result_fields=ResultFields(needed=_HEADER),

@@ -23,6 +23,7 @@ from medcontract.rendering.page import (
 )
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
+from medcontract.results.rehearsal import Rehearsal
 from medcontract.results.score import FieldDifference, InputFile, Intervals, ItemBreakdown, ProtocolUsed, Score
 from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
 from medcontract.results.verification import Verification
@@ -231,7 +232,7 @@ def protocol(used: ProtocolUsed) -> Iterator[Section]:
     yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages")
 
 
-def versions(result: Score | Leaderboard | Comparison | Verification) -> str:
+def versions(result: Score | Leaderboard | Comparison | Rehearsal | Verification) -> str:
     """The versions that the result was computed with."""
     others = ", ".join(f"{name} {version}" for name, version in result.environment.to_dict().items())
     return f"medcontract {result.medcontract_version}, {others}"

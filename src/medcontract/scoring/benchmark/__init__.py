@@ -54,7 +54,7 @@ from medcontract.scoring.plausibility import Watch
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Option, Ranking, ResultFields, Roles, Track
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Imitation, Option, Ranking, ResultFields, Roles, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples
@@ -318,6 +318,10 @@ def _for_participants(result: dict[str, Any], headline: float | None) -> dict[st
     return {"model_id": result.get("model_id"), "overall_scores": result["overall_scores"], "metadata": metadata}
 
 
+def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"prediction": record["reference"]} for record in records]
+
+
 TRACK = Track(
     id="benchmark",
     entrant="model",
@@ -333,6 +337,15 @@ TRACK = Track(
     headline=COMBINED,
     scorer=BenchmarkScorer,
     second=CLINICAL,
+    imitations=(
+        Imitation(
+            truth=REFERENCES,
+            submission=PREDICTIONS,
+            answers=_right_answers,
+            header={"model_id": "rehearsal"},
+            failed={"prediction": {}, "error": "no answer"},
+        ),
+    ),
     options=(_WEIGHTS, *_ABOUT_WEIGHTS, _LEXICON),
     result_fields=ResultFields(needed=("model_id",), settable=("timestamp",), options=stated_options),
     comparison=Comparison(groups=row_groups, figures=figures_in, warnings=warn_different_weights),

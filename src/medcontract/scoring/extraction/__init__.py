@@ -55,7 +55,7 @@ from medcontract.scoring.plausibility import Watch
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
 from medcontract.scoring.rational import exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Imitation, Option, Roles, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples
@@ -362,6 +362,18 @@ def _for_participants(result: dict[str, Any], headline: float | None) -> dict[st
     return {**{name: value for name, value in result.items() if name != "documents"}, "mean_accuracy": headline}
 
 
+def _right_answers(labels: str, answers: str, records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{answers: record[labels]} for record in records]
+
+
+def _imitation(kind: Kind, labels: str, answers: str) -> Imitation:
+    return Imitation(
+        truth=kind.labels, submission=kind.predictions, answers=partial(_right_answers, labels, answers), header={},
+        fixed=lambda record: {"parse_success": True},
+        failed={"parse_success": False, "exception": "no answer", answers: []},
+    )  # fmt: skip
+
+
 TRACK = Track(
     id="extraction",
     roles=Roles(
@@ -387,6 +399,10 @@ TRACK = Track(
     protocol=PROTOCOL,
     figures=_FIGURES,
     headline="mean_accuracy",
+    imitations=(
+        _imitation(PRESCRIPTION, "medications", "medicamentos"),
+        _imitation(LAB, "results", "resultados"),
+    ),
     scorer=ExtractionScorer,
     options=(Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names are paired."),),
     comparison=Comparison(

@@ -34,7 +34,7 @@ from medcontract.scoring.reports.runs import (
     total_of,
 )
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Roles, Track
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Imitation, Roles, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples
@@ -204,6 +204,10 @@ def _for_participants(result: dict[str, Any], headline: float | None) -> dict[st
     return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
 
 
+def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: record[name] for name in ("specialty", "urgency", "follow_up")} for record in records]
+
+
 TRACK = Track(
     id="reports",
     roles=Roles(
@@ -218,6 +222,14 @@ TRACK = Track(
     headline="total_score",
     scorer=ReportsScorer,
     second="accuracy_score",
+    imitations=(
+        Imitation(
+            truth="reports/truth",
+            submission="reports/predictions",
+            answers=_right_answers,
+            fixed=lambda record: {"processing_time_sec": 1.0},
+        ),
+    ),
     comparison=Comparison(rows=(Rows(name="runs", id="run_id", decides="total_score", state="valid"),)),
     tables=_tables,
     for_participants=_for_participants,

@@ -1,0 +1,332 @@
+"""`medcontract rehearse` and `medcontract challenge rehearse`: submissions made from a truth, and spoiled truths."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.challenge_files import STROKE, changed
+from tests.commands import TRACKS, TRUTH, Call, truth_file
+from tests.support import ROOT, published
+
+import medcontract
+from medcontract import Challenge
+
+EXAMPLES = ROOT / "examples"
+BUILT_IN = {
+    "benchmark": "references.json", "extraction": "labels", "lesions": "truth.csv", "reports": "truth.json",
+    "triage": "ground-truth.json",
+}  # fmt: skip
+ALL = {
+    "perfect", "inverted", "constant", "prior", "shuffled", "half", "failed", "renamed", "truncated", "swapped",
+}  # fmt: skip
+
+
+@pytest.fixture
+def rehearse(call: Call) -> Call:
+    return partial(call, "rehearse", "--format", "json")
+
+
+@pytest.fixture
+def stroke(call: Call) -> Callable[..., Any]:
+    """Rehearse the challenge `stroke` with a truth, and return the result and what the exit code is."""
+
+    def run(truth: Path, *arguments: object, toml: Path = EXAMPLES / "stroke/challenge.toml") -> Any:
+        ran = call("challenge", "rehearse", toml, "--truth", truth, "--format", "json", *arguments)
+        found = ran.json
+        assert ran.code == (0 if found["ok"] else 1)
+        return found
+
+    return run
+
+
+def _statuses(found: Any) -> dict[str, str]:
+    return {check["id"]: check["status"] for check in found["checks"]}
+
+
+def _detail(found: Any, id_: str) -> str:
+    return next(str(check["detail"]) for check in found["checks"] if check["id"] == id_)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_built_in_tracks(rehearse: Call, track: str) -> None:
+    """The examples of every track pass, with all kinds of submissions that their columns allow."""
+    ran = rehearse(ROOT / "src/medcontract/examples" / track / BUILT_IN[track])
+    found = ran.json
+    published("medcontract/rehearsal").validate(found)
+    assert (ran.code, found["ok"]) == (0, True)
+    assert {each["name"] for each in found["submissions"]} >= ALL - {"swapped"}
+    assert set(_statuses(found).values()) <= {"passed", "skipped"}
+    perfect, inverted = (next(e for e in found["submissions"] if e["name"] == n) for n in ("perfect", "inverted"))
+    assert perfect["headline"] > inverted["headline"] == 0
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_truths_with_twenty_cases(call: Call, tmp_path: Path, track: str) -> None:
+    """Truths in which most answers are alike: constants are found where they are as good as the right answers."""
+    ran = call("rehearse", truth_file(tmp_path, track), "--format", "json")
+    constant = {"benchmark", "extraction"}  # every reference is the same in these files
+    failed = {name for name, status in _statuses(ran.json).items() if status == "failed"}
+    assert ("constant" in failed) == (len({json.dumps(_answer(r), sort_keys=True) for r in TRUTH[track]}) == 1)
+    assert failed <= {"constant", "inverted"} or track in constant
+
+
+def _answer(record: Any) -> Any:
+    return {name: value for name, value in record.items() if not name.endswith("_id")}
+
+
+@pytest.mark.parametrize("name", ["stroke", "chest", "stay"])
+def test_challenges(call: Call, name: str) -> None:
+    (truth,) = (EXAMPLES / name).glob("truth.*")
+    ran = call("challenge", "rehearse", EXAMPLES / name / "challenge.toml", "--truth", truth, "--format", "json")
+    assert ran.code == 0
+    assert {each["name"] for each in ran.json["submissions"]} == ALL
+    assert set(_statuses(ran.json).values()) == {"passed"}
+    codes = {each["name"]: each["codes"] for each in ran.json["submissions"]}
+    assert "MC401" in codes["half"]
+    assert {"MC101", "MC102"} <= set(codes["renamed"])
+    assert "MC302" in codes["truncated"]
+
+
+def test_figures_by_hand(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """Three of four are ischemic: as the only answer, its F1 is 6/7, and the macro mean of three classes 2/7."""
+    truth = _truth(tmp_path, ["ischemic", "ischemic", "hemorrhagic", "ischemic"])
+    found = stroke(truth)
+    majority = next(each for each in found["submissions"] if each["name"] == "constant")
+    assert majority["figures"]["macro_f1"] == pytest.approx(2 / 7, abs=1e-15)
+    assert majority["figures"]["auroc"] == 0.5
+    perfect = found["submissions"][0]
+    assert (perfect["name"], perfect["figures"]["macro_f1"]) == ("perfect", pytest.approx(2 / 3, abs=1e-15))
+
+
+def _truth(folder: Path, labels: list[str], ids: list[str] | None = None, name: str = "truth.csv") -> Path:
+    ids = ids or [f"S{n:03}" for n in range(len(labels))]
+    path = folder / name
+    path.write_text("case_id,label\n" + "".join(f"{i},{label}\n" for i, label in zip(ids, labels, strict=True)))
+    return path
+
+
+def _labels() -> list[str]:
+    with (EXAMPLES / "stroke/truth.csv").open() as file:
+        return [row["label"] for row in csv.DictReader(file)]
+
+
+# --- truths that are spoiled on purpose
+
+
+def _baseline(folder: Path, labels: list[str]) -> Path:
+    """A model that is wrong in every fifth case."""
+    other = {"ischemic": "none", "none": "hemorrhagic", "hemorrhagic": "ischemic"}
+    rows = [(label if n % 5 else other[label], label == "hemorrhagic") for n, label in enumerate(labels)]
+    path = folder / "baseline.csv"
+    text = "".join(f"S{n:03},{label},{0.8 if high else 0.3}\n" for n, (label, high) in enumerate(rows))
+    path.write_text("case_id,label,probability\n" + text)
+    return path
+
+
+def test_a_good_truth_with_a_baseline(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    labels = _labels()
+    found = stroke(_truth(tmp_path, labels), "--baseline", _baseline(tmp_path, labels))
+    assert (found["ok"], _statuses(found)["baseline"]) == (True, "passed")
+
+
+def test_inverted_labels(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """A truth whose labels are exchanged is consistent in itself; a model that is known to be good shows it."""
+    labels = _labels()
+    baseline = _baseline(tmp_path, labels)
+    turned = {"ischemic": "none", "none": "hemorrhagic", "hemorrhagic": "ischemic"}
+    found = stroke(_truth(tmp_path, [turned[label] for label in labels]), "--baseline", baseline)
+    assert (found["ok"], _statuses(found)["baseline"]) == (False, "failed")
+    assert "are labels inverted, or rows shifted?" in _detail(found, "baseline")
+
+
+def test_shifted_rows(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """The label of each case is that of the case before it."""
+    labels = _labels()
+    baseline = _baseline(tmp_path, labels)
+    found = stroke(_truth(tmp_path, [*labels[-1:], *labels[:-1]]), "--baseline", baseline)
+    assert (found["ok"], _statuses(found)["baseline"]) == (False, "failed")
+
+
+def test_a_constant_class(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """All cases have one label: AUROC is undefined for everybody, and a constant is perfect."""
+    found = stroke(_truth(tmp_path, ["ischemic"] * 30))
+    assert _statuses(found)["perfect-valid"] == "failed"
+    assert "nobody has a rank" in _detail(found, "perfect-valid")
+    toml = tmp_path / "c.toml"
+    toml.write_text(
+        changed((EXAMPLES / "stroke/challenge.toml").read_text(), 'headline = "total"', 'headline = "macro_f1"')
+    )
+    found = stroke(_truth(tmp_path, ["ischemic"] * 30), toml=toml)
+    assert _statuses(found)["constant"] == "failed"
+
+
+def test_an_id_that_contains_the_label(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    labels = _labels()
+    found = stroke(_truth(tmp_path, labels, [f"{label.upper()}-{n}" for n, label in enumerate(labels)]))
+    assert (found["ok"], _statuses(found)["ids"]) == (False, "failed")
+    assert _detail(found, "ids").startswith(f"ids contain label ({len(labels)} of {len(labels)})")
+
+
+def test_ids_in_the_order_of_the_labels(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """Neighbors have the same label far more often than by chance: a warning, which fails with --strict."""
+    found = stroke(_truth(tmp_path, sorted(_labels())))
+    assert (found["ok"], _statuses(found)["ids"]) == (True, "warning")
+    assert "in the order of their ids have the same answer" in _detail(found, "ids")
+    assert stroke(_truth(tmp_path, sorted(_labels())), "--strict")["ok"] is False
+
+
+def test_a_figure_that_leaving_out_raises(call: Call, tmp_path: Path) -> None:
+    """A plugin that counts a missing answer as two right ones: leaving out a right record pays."""
+    toy = (ROOT / "tests/toy_track.py").read_text().replace('"toy"', '"careless"').replace('"toy/', '"careless/')
+    toy = toy.replace('HERE = Path(__file__).parent / "toy"', f"HERE = Path({str(ROOT / 'tests/toy')!r})")
+    truth = tmp_path / "truth.json"
+    truth.write_text(json.dumps({"truth": [{"item": f"I{n}", "word": f"w{n % 3}"} for n in range(20)]}))
+    bad = tmp_path / "careless_toy.py"
+    right = 'sum(int(row["right"]) for row in rows)'
+    wrong = changed(toy, right, f"min(tally.expected, {right} + 2 * sum(said is None for _, said in tally.data))")
+    bad.write_text(wrong)
+    ran = call("rehearse", "--plugin", bad, truth, "--format", "json")
+    statuses = _statuses(ran.json)
+    assert (ran.code, statuses["leaving-out"], statuses["failed"]) == (1, "failed", "skipped")
+
+
+def test_a_gate_that_lets_half_pass(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """With a gate of 40 %, half of the answers are scored, with a warning about each missing one."""
+    found = stroke(EXAMPLES / "stroke/truth.csv", "--parameter", "min_processed=0.4")
+    half = next(each for each in found["submissions"] if each["name"] == "half")
+    assert (half["valid"], "MC302" in half["codes"], _statuses(found)["half"]) == (True, True, "passed")
+
+
+def test_a_direction_that_is_wrong(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """A negative weight for AUROC makes the inverted answers the best ones."""
+    text = (EXAMPLES / "stroke/challenge.toml").read_text()
+    toml = tmp_path / "c.toml"
+    toml.write_text(text.replace("auroc = 0.3", "auroc = -3"))
+    found = stroke(EXAMPLES / "stroke/truth.csv", toml=toml)
+    statuses = _statuses(found)
+    assert (found["ok"], statuses["perfect-best"], statuses["inverted"]) == (False, "failed", "failed")
+
+
+def test_columns_of_one_type(tmp_path: Path, call: Call) -> None:
+    """Nothing can notice that they are exchanged, which is a warning."""
+    toml, truth = tmp_path / "c.toml", tmp_path / "truth.csv"
+    field = '{ type = "number", min = 0, max = 1 }'
+    toml.write_text(
+        f'id = "two"\nkey = "case_id"\n[prediction]\na = {field}\nb = {field}\n'
+        f'[truth]\na = {field}\nb = {field}\n[[metric]]\nname = "mae"\nkind = "mae"\nfield = "a"\nunprocessed = 1\n'
+        f'[[metric]]\nname = "mae_b"\nkind = "mae"\nfield = "b"\nunprocessed = 1\n[score]\nheadline = "mae"\n'
+    )
+    truth.write_text("case_id,a,b\n" + "".join(f"K{n},{n / 20},{(n * 7 % 20) / 20}\n" for n in range(20)))
+    found = call("challenge", "rehearse", toml, "--truth", truth, "--format", "json").json
+    statuses = _statuses(found)
+    assert (found["ok"], statuses["swapped"], statuses["swapped-alike"]) == (True, "passed", "warning")
+
+
+# --- platforms, pages, calls
+
+
+@pytest.mark.parametrize("platform", ["codabench", "grand-challenge", "evalai"])
+def test_through_the_bundle_of_a_platform(call: Call, platform: str) -> None:
+    """What the entry point of the bundle says agrees with score, for every submission."""
+    given = ("--truth", EXAMPLES / "stroke/truth.csv", "--platform", platform, "--format", "json")
+    ran = call("challenge", "rehearse", EXAMPLES / "stroke/challenge.toml", *given)
+    found = ran.json
+    assert (ran.code, found["platform"], _statuses(found)["platform"]) == (0, platform, "passed")
+    shown = {each["name"]: each["platform"] for each in found["submissions"]}
+    assert shown["perfect"] == "scored"
+    assert "50 % processed" in shown["half"]
+
+
+def test_a_built_in_track_through_a_bundle(rehearse: Call) -> None:
+    ran = rehearse(ROOT / "src/medcontract/examples/reports/truth.json", "--platform", "codabench")
+    assert (ran.code, _statuses(ran.json)["platform"]) == (0, "passed")
+
+
+def test_the_page(call: Call, tmp_path: Path) -> None:
+    page = tmp_path / "rehearsal.html"
+    given = (EXAMPLES / "stroke/challenge.toml", "--truth", EXAMPLES / "stroke/truth.csv", "--out", page)
+    assert call("challenge", "rehearse", *given).code == 0
+    text = page.read_text()
+    assert "<h1>Rehearsal: Stroke type from CT reports</h1>" in text
+    assert "Ready to open" in text
+    assert "<script" not in text
+    shown = call("challenge", "rehearse", *given[:3]).out
+    assert shown.endswith("READY TO OPEN  stroke: all checks passed\n")
+    assert not [line for line in shown.splitlines() if "S0" in line]
+
+
+def test_no_values_of_records(call: Call, tmp_path: Path) -> None:
+    """Names of classes are shown, texts and ids are not."""
+    truth = truth_file(tmp_path, "extraction")
+    for format_ in ("text", "json", "markdown", "html"):
+        out = call("rehearse", truth, "--format", format_).out
+        assert "Metformina" not in out
+        assert "mg" not in out.lower().replace("img", "")
+
+
+def test_a_truth_with_errors(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text("image_id,label\nI1,XX\n")
+    ran = call("rehearse", path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "the truth has 1 error" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("-",), "standard input"), (("nothing.csv",), "no such file"), (("truth.csv", "--platform", "x"), "--platform")],
+)
+def test_wrong_calls(call: Call, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    ran = call("rehearse", *arguments)
+    assert ran.code == 2
+    assert words in ran.err
+
+
+def test_a_submission_is_no_truth(call: Call) -> None:
+    ran = call("rehearse", ROOT / "src/medcontract/examples/lesions/predictions.csv")
+    assert ran.code == 2
+    assert "contains no truth" in ran.err
+
+
+def test_in_python(tmp_path: Path) -> None:
+    steps: list[tuple[str, int, int]] = []
+    found = medcontract.rehearse(
+        ROOT / "src/medcontract/examples/lesions/truth.csv", progress=lambda *step: steps.append(step)
+    )
+    assert found
+    assert found.headline == "prediction_score"
+    assert steps[-1][0] == "rehearsing"
+    challenge = Challenge.load(EXAMPLES / "stroke/challenge.toml")
+    assert challenge.rehearse(EXAMPLES / "stroke/truth.csv")
+    assert not medcontract.rehearse(
+        ROOT / "src/medcontract/examples/lesions/truth.csv", parameters={"min_processed": 0}, strict=True
+    ).count("failed")
+
+
+def test_the_same_bytes(call: Call, tmp_path: Path) -> None:
+    """A rehearsal does not depend on the order of the truth."""
+    labels = _labels()
+    ids = [f"S{n:03}" for n in range(len(labels))]
+    (tmp_path / "other").mkdir()
+    truth, turned = _truth(tmp_path, labels, ids), _truth(tmp_path / "other", labels[::-1], ids[::-1])
+    toml = EXAMPLES / "stroke/challenge.toml"
+    one, other = (call("challenge", "rehearse", toml, "--truth", t, "--format", "json").json for t in (truth, turned))
+    figures = [{each["about"]: each["figures"] for each in found["submissions"]} for found in (one, other)]
+    assert figures[0]["the answers of other cases"] == figures[1]["the answers of other cases"]
+
+
+def test_stroke_of_the_specification(call: Call, tmp_path: Path) -> None:
+    """A challenge with a set and an optional number."""
+    toml, truth = tmp_path / "c.toml", tmp_path / "truth.json"
+    toml.write_text(STROKE)
+    labels, found = ("ischemic", "hemorrhagic", "none"), ("edema", "shift", "midline")
+    records = [{"case_id": f"K{n}", "label": labels[n % 3], "findings": [found[n % 3]] * (n % 2)} for n in range(24)]
+    truth.write_text(json.dumps({"truth": records}))
+    ran = call("challenge", "rehearse", toml, "--truth", truth, "--format", "json")
+    assert (ran.code, ran.json["submissions"][0]["headline"]) == (0, 1.0)
