@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from medcontract.scoring.scorer import Answers, Finished, Scorer, weighted
 from medcontract.scoring.track import Track
 from medcontract.uncertainty.figures import UNIT, Resampled, Resampling
 from medcontract.uncertainty.intervals import Bounds, NoInterval, interval
-from medcontract.uncertainty.sample import Sample
+from medcontract.uncertainty.sample import Sample, Unit
 
 _FEW_CASES, _FEW_UNITS = 10, 30
 _MOST_NAMED = 10
@@ -59,7 +59,7 @@ class WithIntervals(Struct, frozen=True, kw_only=True):
 def samples_of(track: Track, pairs: Sequence[Pair], expected: Mapping[str, Expected], protocol: Protocol) -> Samples:
     """Draw the expected items, whatever was submitted."""
     cluster = protocol.word("cluster")
-    units: list[Any] = []
+    units: list[Unit] = []
     places = {}
     key: tuple[str, ...] = ()
     for pair in pairs:
@@ -67,13 +67,16 @@ def samples_of(track: Track, pairs: Sequence[Pair], expected: Mapping[str, Expec
             items, key = expected[pair.truth], pair.key
             places[pair.truth] = len(units), len(units) + items.total
             units += _units(track, items, cluster)
-    whole = Sample(units, int(protocol["resamples"]), clustered=bool(cluster))
+    distinct = len(places) == 1 and not cluster and not track.unit
+    whole = Sample(units, int(protocol["resamples"]), clustered=bool(cluster), distinct=distinct)
     unit = (cluster,) if cluster else track.unit or key
     return Samples(whole, {truth: whole.part(*place) for truth, place in places.items()}, unit)
 
 
-def _units(track: Track, expected: Expected, cluster: str | None) -> Iterator[tuple[Any, ...]]:
+def _units(track: Track, expected: Expected, cluster: str | None) -> Iterable[Unit]:
     """Return the values of the key of each item's unit."""
+    if not track.unit and not cluster:
+        return expected.keys
     keys: Iterator[tuple[Any, ...]] = (key if isinstance(key, tuple) else (key,) for key in expected.keys)
     if track.unit:
         keys = (tuple(getattr(item, name) for name in track.unit) for item in expected.items)
