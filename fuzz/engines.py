@@ -148,6 +148,8 @@ def _options(rng: random.Random, command: str, track: str) -> Iterator[str]:
             yield option
     if rng.random() < 0.2:
         yield from ("--max-record", rng.choice(("100", "500", "5000")))
+    if command in ("score", "preflight") and rng.random() < 0.3:
+        yield from ("--intervals", "--parameter", "resamples=100")
 
 
 # --- engines ---------------------------------------------------------------------------------------

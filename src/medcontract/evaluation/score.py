@@ -24,6 +24,7 @@ from medcontract.evaluation.headers import (
     require_fields,
     require_possible_fields,
 )
+from medcontract.evaluation.intervals import drawn, shown_intervals, wants_intervals
 from medcontract.evaluation.loading import (
     Readings,
     Truth,
@@ -44,7 +45,6 @@ from medcontract.evaluation.remarks import (
 )
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
 from medcontract.evaluation.settings import DEFAULT, Settings
-from medcontract.extras import require
 from medcontract.parallel.versions import result_versions
 from medcontract.problems import is_cross_file, plural
 from medcontract.results.score import (
@@ -66,7 +66,7 @@ from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import processing_gate, tracks
 from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
-from medcontract.scoring.protocol import INTERVAL_PARAMETERS, Protocol
+from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, Tally
 from medcontract.scoring.scorer_checks import (
@@ -83,7 +83,7 @@ from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part, base_name
 
 if TYPE_CHECKING:
-    from medcontract.scoring.resampling import Samples
+    pass
 
 MOST_PROBLEMS = 100
 
@@ -175,7 +175,7 @@ def score_result(scored: Scored) -> Score:
         warnings=verdict.warnings + (broken_rules if scored.participant else scored.private),
         problems=scored.problems,
         result=result,
-        intervals=_shown_intervals(scored, result),
+        intervals=shown_intervals(scored.intervals, result, scored.participant),
         failure_modes=scored.remediation or None,
         breakdown=scored.breakdown or None,
         by=scored.by,
@@ -198,27 +198,6 @@ def score_result(scored: Scored) -> Score:
         _figures=track.figures,
     )
     return replace(score, _tables=() if result is None else tuple(_tables(track, score)), _figures=())
-
-
-def _shown_intervals(scored: Scored, result: dict[str, Any] | None) -> Intervals | None:
-    """Return the intervals; for participants rounded, and only of the figures that they see, without replicates."""
-    found = scored.intervals
-    if found is None or result is None:
-        return None
-    if not scored.participant:
-        return found
-    from medcontract.scoring.resampling import value_at
-
-    visible = {place for place in found.figures if value_at(result, place) is not None}
-    figures = {place: coarse_bounds(bounds) for place, bounds in found.figures.items() if place in visible}
-    undefined = {place: reason for place, reason in found.undefined.items() if place in visible}
-    return replace(
-        found, figures=figures, undefined=undefined, replicates=None, _headline=coarse_bounds(found._headline)
-    )
-
-
-def coarse_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
-    return bounds and (coarse(bounds[0]), coarse(bounds[1]))
 
 
 def _tables(track: Track, score: Score) -> Iterator[Table]:
@@ -468,29 +447,6 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
         notes.warnings += found.warnings
         notes.about_truth += found.about_truth
     return verdict, tally, notes, intervals
-
-
-def drawn(truth: Truth) -> Samples:
-    """Return what is drawn for intervals, which all submissions share."""
-    from medcontract.scoring.resampling import samples_of
-
-    scorer = truth.scorer
-    key = tuple(truth.expected), *(scorer.protocol.values.get(name) for name in ("resamples", "cluster"))
-    if key not in truth.samples:
-        truth.samples[key] = samples_of(truth.track, scorer.pairs, truth.expected, scorer.protocol)
-    found: Samples = truth.samples[key]
-    return found
-
-
-def wants_intervals(track: Track, protocol: Protocol, settings: Settings) -> bool:
-    """Return whether figures have intervals: if the caller, the challenge or a parameter asks for them.
-
-    Raises `CallError` if NumPy is not installed.
-    """
-    wanted = settings.intervals or track.intervals or protocol.is_changed(*INTERVAL_PARAMETERS)
-    if wanted:
-        require("numpy", "stats")
-    return wanted
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:

@@ -67,14 +67,14 @@ class Expected:
     def of(cls, pair: Pair, items: ExpectedItems) -> Expected:
         """Return the expected items that another process read."""
         expected = cls(pair.key, pair.item)
-        expected.keys, expected.items = items.keys, items.items
+        expected.keys, expected.items, expected.fields = items.keys, items.items, dict(items.fields)
         if not items.ascending:
             expected._index.update(zip(items.keys, count()))
         return expected
 
     def export(self) -> ExpectedItems:
         """Return the items for another process."""
-        return ExpectedItems(self.keys, self.items, not self._index)
+        return ExpectedItems(self.keys, self.items, not self._index, tuple(self.fields.items()))
 
     @property
     def total(self) -> int:
@@ -224,6 +224,8 @@ class ExpectedItems(NamedTuple):
     items: list[Any]
     ascending: bool
     """Whether each key is larger than the one before it."""
+    fields: tuple[tuple[str, list[Any]], ...] = ()
+    """For some fields of the truth, the value of each item."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """One block of bytes is far quicker to send than a million keys."""

@@ -171,7 +171,7 @@ def with_bounds(row: dict[str, Any], interval: tuple[float, float] | None, on_bo
     low, high = interval or (None, None)
     if on_bound:
         passed = low is not None and low >= goal
-        bound = "there is no lower bound" if low is None else f"the lower bound is {low:.7g}"
+        bound = "there is no lower bound" if low is None else f"the lower bound is {coarse(low):.7g}"
         return {**row, "passed": passed, "reason": f"{row['reason']}; {bound}, which has to reach the goal"}
     if low is None or high is None or not low < goal <= high:
         return row
