@@ -17,8 +17,8 @@ const compiled = new Map();
 
 /** A contract with its compiled checks. Throws for an unknown id. */
 export function contractOf(id) {
-  if (!compiled.has(id)) {
-    const contract = Object.hasOwn(contracts, id) ? contracts[id] : null;
+  const contract = Object.hasOwn(contracts, id) ? contracts[id] : null;
+  if (compiled.get(id)?.source !== contract || !contract) {
     if (!contract) throw new TypeError(`unknown contract '${id}'`);
     const noError = contract.record_rules?.find(({ kind, field, items }) => kind === "forbid-pattern" && field === "error" && !items)?.pattern;
     const checks = { ...contract, check: compile(contract.schema, noError) };

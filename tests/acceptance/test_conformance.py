@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 from script.generate import conformance_version
 from tests.commands import Call
-from tests.support import CONFORMANCE, cases
+from tests.support import CONFORMANCE, SCHEMAS, cases
+
+from medcontract.conformance import LEVELS
 
 SERVE = [sys.executable, "-P", "-m", "medcontract", "conformance", "serve"]
 
@@ -83,11 +86,21 @@ def test_requests_that_are_none() -> None:
     assert b"not a request" in done.stderr
 
 
+def test_every_sentence_has_a_case() -> None:
+    """Each id of a sentence, such as [T7], is there once, and in `about` of a case, and there are no others."""
+    text = (SCHEMAS / "README.md").read_text(encoding="utf-8")
+    defined = re.findall(r"(?:^\| |^- |^[0-9]\. |\. )\[([A-Z][0-9]+)\]", text, re.MULTILINE)
+    assert len(defined) == len(set(defined)) > 80
+    used = {sentence for level in LEVELS for case in cases(level) for sentence in case["about"]}
+    assert sorted(set(defined) - used) == [], "these sentences have no case"
+    assert sorted(used - set(defined)) == [], "there are no such sentences"
+
+
 def test_version() -> None:
     """Counts and hashes are those of the manifests and files: script/generate writes them."""
     assert json.loads((CONFORMANCE / "version.json").read_bytes()) == conformance_version()
 
 
 def test_cases_have_different_ids() -> None:
-    ids = [case["id"] for level in conformance_version()["cases"] for case in cases(level)]  # type: ignore[attr-defined]
+    ids = [case["id"] for level in LEVELS for case in cases(level)]
     assert len(ids) == len(set(ids)) > 1000
