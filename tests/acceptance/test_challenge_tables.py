@@ -94,6 +94,7 @@ def test_other_tables(challenge: Challenge, folder: Path) -> None:
     joined = frame.assign(findings=["edema|shift", "", "mass, large"])
     for each in (frame, joined, joined.assign(Diagnóstico=["1", "False", "TRUE"])):
         assert challenge.validate_frame(each, "cells/truth"), challenge.validate_frame(each, "cells/truth").problems
+        challenge.frame_schema("cells/truth").validate(each)
         each.to_parquet(folder / "truth.parquet")
         score = challenge.score(folder / "truth.parquet", folder / "sent.csv", parameters={"min_processed": 0})
         assert score.result is not None

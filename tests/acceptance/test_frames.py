@@ -186,9 +186,17 @@ def test_zero_and_one_are_booleans(cells: list[Any], tmp_path: Path) -> None:
     assert [record.follow_up for record in loaded[0]] == [True, False, True]
 
 
-@pytest.mark.parametrize("cell", [2, -1, 0.5, "1", "true"])
-def test_other_numbers_are_no_booleans(cell: Any) -> None:
-    """Only 0 and 1 are; a text in a column of Python values stays a text."""
+@pytest.mark.parametrize("cell", ["1", "0", "true", "False", "TRUE"])
+def test_texts_that_are_booleans(cell: str) -> None:
+    """As in a CSV, from which a column of texts was read."""
+    frame = pd.DataFrame({"report_id": ["a"], "specialty": ["Other"], "urgency": ["Urgent"], "follow_up": [cell]})
+    assert medcontract.validate(frame, "reports/truth")
+    medcontract.frame_schema("reports/truth").validate(frame)
+
+
+@pytest.mark.parametrize("cell", [2, -1, 0.5, "yes", "2", ""])
+def test_other_cells_are_no_booleans(cell: Any) -> None:
+    """Only 0 and 1, true and false are."""
     frame = pd.DataFrame({"report_id": ["a"], "specialty": ["Other"], "urgency": ["Urgent"], "follow_up": [cell]})
     (problem,) = medcontract.validate(frame, "reports/truth").problems
     assert (problem.code, problem.pointer) == ("MC103", "/follow_up")

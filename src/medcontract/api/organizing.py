@@ -164,13 +164,18 @@ def template_format(out: str) -> str:
 def check_challenge(
     file: FileName | bytes,
     *,
+    truth: FileName | None = None,
     name: str | None = None,
     max_problems: int = MAX_PROBLEMS,
     max_alike: int | None = None,
     excerpts: bool = False,
 ) -> Validation:
-    """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
-    from medcontract.challenges.loading import check_file
+    """Check a challenge file, given as a path or as bytes. Problems are returned, not raised.
+
+    With `truth` also that table, and what it means for the challenge: metrics that would be undefined, classes that
+    occur in no case or in few, clusters.
+    """
+    from medcontract.challenges.loading import check_file, check_with_truth
     from medcontract.reading.source import Source, open_source
     from medcontract.results.validation import Validation
     from medcontract.validation.report import ProblemCollector
@@ -178,8 +183,11 @@ def check_challenge(
     require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     source = Source(file, name) if isinstance(file, bytes) else open_source(file)
     source.name = source.name if name is None else name
-    report, _ = check_file(source, ProblemCollector(max_problems, max_alike, excerpts))
-    return Validation.of((report,))
+    collector = ProblemCollector(max_problems, max_alike, excerpts)
+    if truth is None:
+        return Validation.of((check_file(source, collector)[0],))
+    of_truth = ProblemCollector(max_problems, max_alike, excerpts)
+    return Validation.of(check_with_truth(source, open_source(truth), collector, of_truth))
 
 
 def new_challenge(

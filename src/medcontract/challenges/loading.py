@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import lru_cache
 
 from medcontract.challenges import positions
 from medcontract.challenges.model import Definition
 from medcontract.challenges.semantics import check
+from medcontract.contracts import registry
 from medcontract.contracts.registry import Scope
 from medcontract.errors import CallError, InvalidData
-from medcontract.problems import Finding
+from medcontract.problems import Finding, Path
 from medcontract.reading.source import Source, Unreadable, open_source
 from medcontract.results.validation import FileReport
 from medcontract.validation.report import ProblemCollector, make_report
@@ -19,8 +21,13 @@ CONTRACT = "challenge"
 """Takes the place of the contract in reports about challenge files."""
 
 
-def check_file(source: Source, collector: ProblemCollector) -> tuple[FileReport, Definition | None]:
-    """Everything that is wrong with a challenge file, and its definition if there are no errors."""
+def check_file(
+    source: Source, collector: ProblemCollector, more: Iterable[tuple[Path, Finding]] = ()
+) -> tuple[FileReport, Definition | None]:
+    """Everything that is wrong with a challenge file, and its definition if there are no errors.
+
+    `more` is what else was found, by path in the file.
+    """
     try:
         source.prepare()
         found = positions.read(source)
@@ -31,7 +38,7 @@ def check_file(source: Source, collector: ProblemCollector) -> tuple[FileReport,
         collector.add(found)
         return make_report(source, CONTRACT, None, collector), None
     definition, findings = check(found.values)
-    for path, finding in findings:
+    for path, finding in (*findings, *more):
         collector.add(finding._replace(offset=found.offset(path)))
     return make_report(source, CONTRACT, None, collector), definition
 
@@ -53,6 +60,30 @@ def load(file: str | os.PathLike[str] | bytes, name: str | None = None) -> Scope
         stream.seek(source.start)
         content = stream.read()
     return _scope(content, source.name)
+
+
+def check_with_truth(
+    source: Source, truth: Source, collector: ProblemCollector, truth_collector: ProblemCollector
+) -> tuple[FileReport, ...]:
+    """Check a challenge file, its truth, and what the truth says about the challenge."""
+    from medcontract.challenges.truth import about_truth
+    from medcontract.validation.dispatch import load_source, validate_source
+
+    _, definition = check_file(source, ProblemCollector(0))
+    if definition is None:
+        return (check_file(source, collector)[0],)
+    with source.open() as stream:
+        stream.seek(source.start)
+        scope = _scope(stream.read(), source.name)
+    with registry.using(scope):
+        of_truth = validate_source(truth, scope.truth, truth_collector)
+        if not of_truth.ok:
+            return check_file(source, collector)[0], of_truth
+        value = load_source(truth, scope.truth).value
+    records = value if isinstance(value, tuple) else value.truth
+    fields = (*definition.key, *definition.truth)
+    columns = {field: [getattr(record, field) for record in records] for field in fields}
+    return check_file(source, collector, about_truth(definition, columns))[0], of_truth
 
 
 @lru_cache(maxsize=16)

@@ -69,13 +69,17 @@ def _named(paths: list[Path], *names: str) -> list[str]:
 
 @command.command("check", short_help="Check a challenge file.")
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@click.option(
+    "--truth", metavar="FILE", type=click.Path(allow_dash=True),
+    help="Check the truth, too: undefined metrics, classes in no case or fewer than 10, cases per cluster.",
+)  # fmt: skip
 @options.problems
 @options.result("Validation")
-def check(file: str, printer: output.Printer) -> int:
+def check(file: str, truth: str | None, printer: output.Printer) -> int:
     """Check the challenge in FILE, and show every problem with its place. The exit code is 1 if there are errors."""
-    report = api.check_challenge(file, **printer.problem_settings(api.MAX_PROBLEMS))
+    report = api.check_challenge(file, truth=truth, **printer.problem_settings(api.MAX_PROBLEMS))
     printer.print(report)
-    if report.files[0].wrong_call:
+    if any(each.wrong_call for each in report.files):
         return 2
     return 0 if report else 1
 

@@ -18,7 +18,7 @@ from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import RecordRule, Unique, has_content
 from medcontract.errors import CallError
 from medcontract.extras import require
-from medcontract.types import Column
+from medcontract.types import BOOLEANS, Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,11 +54,23 @@ def _column(compiled: registry.CompiledContract, column: Column) -> pa.Column:
         for choice in variants_of(variant["properties"][column.path[0]], compiled.record_schema)
     ]
     wanted = [_test(choice) for choice in choices if choice.get("type") != "null"]
+
+    def fits(value: Any) -> bool:
+        items = [value] if column.separator is None else _items(value, column)
+        return not isinstance(items, dict) and all(any(test(item) for test in wanted) for item in items)
+
     return pa.Column(
-        checks=pa.Check(lambda value: any(test(value) for test in wanted), element_wise=True, name=column.kind),
+        checks=pa.Check(fits, element_wise=True, name=column.kind),
         nullable=column.nullable,
         required=not column.nullable,
     )
+
+
+def _items(value: Any, column: Column) -> Any:
+    """Return the items of a list that is one cell, and any other value as it is."""
+    if column.separator is None or not isinstance(value, str):
+        return value
+    return value.split(column.separator) if value else []
 
 
 def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
@@ -73,8 +85,9 @@ def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
             plain = plain.isoformat()
         if isinstance(plain, float) and math.isinf(plain):
             return False
-        if schema.get("type") == "boolean" and isinstance(plain, int | float) and plain in (0, 1):
-            plain = bool(plain)
+        if schema.get("type") == "boolean" and isinstance(plain, str | int | float):
+            cell = plain.lower() if isinstance(plain, str) else str(int(plain)) if plain in (0, 1) else ""
+            plain = BOOLEANS[cell] == "true" if cell in BOOLEANS else plain
         return bool(validator.is_valid(plain))
 
     return test
@@ -130,7 +143,7 @@ def _rows_keep(rule: RecordRule, compiled: registry.CompiledContract, frame: pd.
 
     def keeps(row: pd.Series[Any]) -> bool:
         cells = {name: None if value is None or value != value else value for name, value in row.items()}  # noqa: PLR0124
-        record = {column.path[0]: cells.get(column.name) for column in compiled.columns}
+        record = {column.path[0]: _items(cells.get(column.name), column) for column in compiled.columns}
         for name, columns in compiled.spread.items():
             values = [cells.get(column) for column in columns]
             record[name] = None if None in values else values

@@ -15,8 +15,7 @@ from medcontract.contracts.wrong_values import (
     meant_boolean,
     quantity,
 )
-from medcontract.reading.csv_rows import BOOLEANS
-from medcontract.types import Column
+from medcontract.types import BOOLEANS, Column
 
 Schemas = Sequence[Mapping[str, Any]]
 """Those of one value, of which it must match one."""

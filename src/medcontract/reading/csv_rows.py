@@ -30,11 +30,9 @@ from medcontract.reading.located_records import (
     too_large,
 )
 from medcontract.reading.source import Source
-from medcontract.types import Column
+from medcontract.types import BOOLEANS, Column
 
 NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
-BOOLEANS = {"true": "true", "false": "false", "1": "true", "0": "false"}
-"""The cells of a CSV that are booleans, in lower case, as JSON."""
 _EMPTY_CELLS = (b",,", b",\n", b"\n,")
 _OUTER_SPACES = (b" ,", b", ", b" \n", b"\n ")
 _count_commas = methodcaller("count", b",")
@@ -157,7 +155,7 @@ def _written(cell: Any, column: Column, fills: bool, write: Callable[[Any, Colum
         cell = ""
     if column.separator is not None and isinstance(cell, str):
         return json.dumps(cell.split(column.separator) if cell else [])
-    return '""' if cell == "" and column.filled else write(cell, column)
+    return '""' if column.filled and isinstance(cell, str) and not cell else write(cell, column)
 
 
 def too_wide(offset: int | None = None) -> Finding:

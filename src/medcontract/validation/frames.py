@@ -19,7 +19,7 @@ from medcontract.extras import require
 from medcontract.problems import Ref
 from medcontract.reading import parquet
 from medcontract.reading.cells import FrameSource, cell_json, cells_json
-from medcontract.reading.csv_rows import BOOLEANS, Layout
+from medcontract.reading.csv_rows import Layout
 from medcontract.reading.located_records import (
     Decode,
     DecodeLines,
@@ -31,7 +31,7 @@ from medcontract.reading.located_records import (
 )
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
-from medcontract.types import Column
+from medcontract.types import BOOLEANS, Column
 from medcontract.validation.records import Recognition, RecordsValidator
 from medcontract.validation.report import ProblemCollector
 from medcontract.validation.tables import TableReader

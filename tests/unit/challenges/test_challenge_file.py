@@ -213,7 +213,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
 ]  # fmt: skip
 
 
-CODES = {code for _, _, code, _ in MISTAKES} | {"MC035", "MC226", "MC227", "MC228", "MC505"}
+CODES = {code for _, _, code, _ in MISTAKES} | {"MC035", "MC226", "MC227", "MC228", "MC313", "MC505", "MC512"}
 """The codes that tests of challenges show."""
 
 
