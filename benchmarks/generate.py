@@ -302,21 +302,31 @@ headline = "macro_f1"
 
 def challenge_lines(folder: Path, sizes: Sizes) -> list[Path]:
     """A challenge with labels and probabilities: predictions, as many as in `lesion_lines`, truth, and its file."""
-    challenge, truth = folder / "challenge_1m.toml", folder / "challenge_1m_truth.csv"
-    path = folder / "challenge_1m.jsonl"
-    rng = random.Random(SEED)
+    challenge = folder / "challenge_1m.toml"
     with open_for_writing(challenge) as out:
         out.write(CHALLENGE)
+    path, truth = write_challenge(folder, "challenge_1m", sizes.lesions)
+    sent = write_as_sent(path, "image_id", {"team_name": "T"}, "predictions", failed_prediction)
+    return [path, truth, challenge, *sent]
+
+
+def challenge_lines_small(folder: Path, sizes: Sizes) -> list[Path]:
+    """Fewer cases of the same challenge, as many as a submission in a ranking has."""
+    return write_challenge(folder, "challenge_10k", sizes.submission_lesions)
+
+
+def write_challenge(folder: Path, name: str, cases: int) -> list[Path]:
+    path, truth = folder / f"{name}.jsonl", folder / f"{name}_truth.csv"
+    rng = random.Random(SEED)
     with open_for_writing(path) as out, open_for_writing(truth) as labels:
         labels.write("image_id,label\n")
-        for number in range(1, sizes.lesions + 1):
+        for number in range(1, cases + 1):
             true = rng.choice(LESION_CLASSES)
             said = true if rng.random() < 0.8 else rng.choice(LESION_CLASSES)
             probability = round(rng.betavariate(4, 2) if true == "MEL" else rng.betavariate(2, 4), 6)
             labels.write(f"img-{number:07d},{true}\n")
             out.write(f'{{"image_id": "img-{number:07d}", "label": "{said}", "probability": {probability}}}\n')
-    sent = write_as_sent(path, "image_id", {"team_name": "T"}, "predictions", failed_prediction)
-    return [path, truth, challenge, *sent]
+    return [path, truth]
 
 
 def lesion_lines_small(folder: Path, sizes: Sizes) -> list[Path]:
@@ -428,6 +438,7 @@ TARGETS: dict[str, Callable[[Path, Sizes], list[Path]]] = {
     "lesions_100k.csv": lesion_table,
     "lesions_1m": lesion_lines,
     "challenge_1m": challenge_lines,
+    "challenge_10k": challenge_lines_small,
     "leaderboard_100": submissions,
     "prescriptions_100k": prescriptions,
     "answers_20k": model_answers,

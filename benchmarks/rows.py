@@ -19,6 +19,8 @@ REFERENCE, TWICE = "reference", "reference twice"
 
 LARGE = 60
 """Megabytes. Two processes should pay off for larger files."""
+WITH_INTERVALS = {"score": 1.6, "leaderboard": 3.0}
+"""Bounds of a command with intervals, relative to the same without them."""
 TWO, SLOWER, ON_DASK, AS_CLEAN = 0.85, 1.05, 1.8, 1.3
 """Bounds, relative to one process: of two processes for large files, of two processes and the default for any, of Dask
 with two workers; and of a file as people send it, relative to the clean one."""
@@ -38,7 +40,8 @@ class Row(NamedTuple):
     options: tuple[str, ...]
     """Of the command; `{data}` is the folder of the files."""
     baseline: str
-    """A script in peers/ or `validate`; for a file as people send it, the clean file of the same size."""
+    """A script in peers/ or `validate`; for a file as people send it, the clean file of the same size. With intervals,
+    nothing: it is the same command without them."""
     instead: tuple[str, ...]
     """What a user would write: a script in peers/ and its arguments before the files. None if it needs a clean file."""
     instead_with: str
@@ -53,6 +56,10 @@ class Row(NamedTuple):
     def as_sent(self) -> bool:
         """Whether the files are as people send them."""
         return "_as_sent" in self.submission
+
+    @property
+    def with_intervals(self) -> bool:
+        return "--intervals" in self.options
 
     def needed(self, data: Path) -> list[Path]:
         """All files that it reads."""
@@ -71,7 +78,9 @@ class Row(NamedTuple):
         ours = (*MEDCONTRACT, self.command, *files, *options)
         on_cluster = ("--engine", "dask", "--scheduler", scheduler)
         return [
-            Command("baseline", self._baseline(sent, data), self.success if self.as_sent else (0,)),
+            Command(
+                "baseline", self._baseline(sent, data), self.success if self.as_sent or self.with_intervals else (0,)
+            ),
             Command("one", (*ours, "--jobs", "1"), self.success),
             Command("two", (*ours, "--jobs", "2"), self.success),
             Command("default", ours, self.success),
@@ -96,6 +105,9 @@ class Row(NamedTuple):
             clean = [str(path) for path in _files(data / self.baseline)]
             options = [each.format(data=data) for each in self.options]
             return (*MEDCONTRACT, self.command, str(data / (self.truth or "")), *clean, *options, "--jobs", "1")
+        if self.with_intervals:
+            options = [each.format(data=data) for each in self.options if each != "--intervals"]
+            return (*MEDCONTRACT, self.command, str(data / (self.truth or "")), *sent, *options, "--jobs", "1")
         if self.baseline == "validate":
             return (*MEDCONTRACT, "validate", *sent, "--jobs", "1")
         return python_peer(self.baseline, *sent)
@@ -140,6 +152,15 @@ _CLEAN_FILES: tuple[Row, ...] = (
         "score-challenge", "`score --challenge`, {records} predictions", "challenge_1m", "score", "challenge_1m.jsonl",
         "challenge_1m_truth.csv", ("--challenge", "{data}/challenge_1m.toml"), _ORJSON, ("score_challenge.py",),
         _SKLEARN, None,
+    ),
+    Row(
+        "score-lesions-intervals", "`score --intervals`, {records} lesions", "lesions_1m", "score", "lesions_1m.jsonl",
+        "lesions_1m_truth.csv", ("--intervals",), "", (), "", 650,
+    ),
+    Row(
+        "score-challenge-intervals", "`score --challenge --intervals`, {records} predictions", "challenge_10k", "score",
+        "challenge_10k.jsonl", "challenge_10k_truth.csv", ("--challenge", "{data}/challenge_1m.toml", "--intervals"),
+        "", ("bootstrap_challenge.py",), _SKLEARN, 350,
     ),
     Row(
         "validate-lesions", "`validate`, {records} lesions", "lesions_1m", "validate", "lesions_1m.jsonl", None, (),

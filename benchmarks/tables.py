@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks import results as kept
 from benchmarks.measure import CLUSTER, HERE
 from benchmarks.results import Environment, Result, Results, Run
-from benchmarks.rows import AS_CLEAN, BY_ID, LARGE, ON_DASK, REFERENCE, SLOWER, TWICE, TWO
+from benchmarks.rows import AS_CLEAN, BY_ID, LARGE, ON_DASK, REFERENCE, SLOWER, TWICE, TWO, WITH_INTERVALS
 
 PAGE = "RESULTS.md"
 SCALE = HERE.parent / "docs" / "scale.md"
@@ -217,6 +217,9 @@ def _missed(result: Result) -> Iterable[str]:
         if one and found and found > most * one:
             times = f"{found / one:.2f} times as long as one process"
             yield f"{title(result)}, {COLUMNS[label]}: {times}, above the bound of {most:g}"
+    if row.with_intervals and one and one > WITH_INTERVALS[row.command] and is_large:
+        most = WITH_INTERVALS[row.command]
+        yield f"{title(result)}: {one:.2f} times as long as without intervals, above the bound of {most:g}"
     if row.as_sent and one and one > AS_CLEAN:
         yield f"{title(result)}: {one:.2f} times as long as the clean file, above the bound of {AS_CLEAN:g}"
     for label in ("one", "two"):

@@ -123,6 +123,15 @@ class TestPeers:
         score = medcontract.Challenge.load(data / "challenge_1m.toml").score(*files)
         assert found == pytest.approx((score.result or {})["metrics"])
 
+    def test_intervals(self, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        """With 200 cases, both kinds of resampling differ by less than an eighth of the width."""
+        files = [data / "challenge_10k_truth.csv", data / "challenge_10k.jsonl"]
+        (found,) = _peer("bootstrap_challenge.py", files, monkeypatch, capsys)
+        score = medcontract.Challenge.load(data / "challenge_1m.toml").score(*files, intervals=True)
+        for name, (low, high) in found.items():
+            ours = score.interval_of("metrics", name)
+            assert ours == pytest.approx((low, high), abs=(high - low) / 8)
+
     def test_answers(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         """Words without accents and signs; ROUGE-L is 1, 4/6 and 0, the F1 of the rationales 1, 2/4 and 0."""
         texts = [
