@@ -20,6 +20,7 @@ from tests.commands import (
     all_files,
     beside_files,
     on_a_terminal,
+    put,
     sent_file,
     truth_file,
 )
@@ -518,6 +519,7 @@ ANSWER_CODES: dict[str, Occurs] = {
     "MC507": Occurs("warning", lambda f: [
         sent_file(f, "benchmark", [{**each, "prediction": {"answer": "As an AI, no"}} for each in SENT["benchmark"]]),
     ]),
+    "MC513": Occurs("warning", lambda f: [put(f / "predictions.json", "lesions/truth", TRUTH["lesions"])]),
     "MC508": Occurs("warning", lambda f: [sent_file(f, "triage", predicted("airway"))]),
 }  # fmt: skip
 """Files that have a code which no file alone can have."""

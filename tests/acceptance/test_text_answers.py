@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.commands import SENT, TRUTH, Call, caller, sent_file, truth_file
 from tests.scoring_files import Record, answer, drug, model, read_rx, run, says, telemetry
@@ -216,6 +216,7 @@ _TEXTS = st.lists(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, _TEXTS, st.integers(0, 1))
 def test_chunks_give_the_same_impression(first: list[str], second: list[str], value: int) -> None:
     """What two chunks have in common is what the whole file has in common."""

@@ -19,7 +19,7 @@ from medcontract.contracts.recognition import (
     key_cost,
     may_be_file,
 )
-from medcontract.contracts.registry import CompiledContract, all_keys, candidates, compiled, scope
+from medcontract.contracts.registry import CompiledContract, all_keys, candidates, compiled, scope, variants_of
 from medcontract.contracts.rules import Covers
 from medcontract.contracts.suggestions import folded, join_names, pair_similar, renames_text, stands_for
 from medcontract.errors import LIST_CONTRACTS, NotRecognized, option, words
@@ -31,12 +31,16 @@ Entries = Sequence[CompiledContract]
 _Forms = tuple[frozenset[str], ...]
 _MOST_KEYS = 1000
 _MOST_SHARED = 100
+_FEWEST_SHARED = 2
+"""A contract that shares fewer keys with a file is not mentioned, unless the file has hardly more."""
 _WORD = re.compile(r"[^\W_]+")
 _PREDICTED = frozenset((
     "pred", "preds", "predicted", "prediction", "predictions", "prob", "probs", "proba", "probability",
     "probabilities", "conf", "confidence", "predicho", "predicha", "prediccion", "predicciones", "probabilidad",
     "confianza",
 ))  # fmt: skip
+_ANYWHERE = frozenset(("$schema", "error"))
+"""Keys that files of any kind have."""
 _START = ("predicted", "prediction", "predicha", "predicho", "prediccion", "confidence")
 
 
@@ -68,7 +72,7 @@ def of_columns(columns: frozenset[str]) -> Recognized | NotRecognized:
     """Return the contract that a table is most likely of."""
     entries, some = _entries(), _some(columns)
     matches = _sorted((_table_match(some, entry) for entry in entries), some, entries)
-    return _choose(matches, columns, "its columns", "its columns")
+    return _choose(matches, columns, len(columns), "its columns", "its columns")
 
 
 def of_record(keys: frozenset[str], seen: str) -> Recognized | NotRecognized:
@@ -76,7 +80,7 @@ def of_record(keys: frozenset[str], seen: str) -> Recognized | NotRecognized:
     entries, some = _entries(), _some(keys)
     fits = ((entry, _fit(_gathered(some, entry), entry.forms, entry.record)) for entry in entries)
     matches = (Match(entry.id, fit.cost, fit.renames) if fit else None for entry, fit in fits)
-    return _choose(_sorted(matches, some, entries), keys, seen, "its keys")
+    return _choose(_sorted(matches, some, entries), keys, len(keys), seen, "its keys")
 
 
 def of_outline(outline: Outline) -> Recognized | NotRecognized:
@@ -84,7 +88,7 @@ def of_outline(outline: Outline) -> Recognized | NotRecognized:
     if outline.outer == "other":
         return NotRecognized("it is a single value, without keys", "write an object { … }")
     inside = frozenset(key for keys in outline.items.values() for key in keys)
-    return _choose(_file_matches(outline), outline.keys | inside, "its keys", "its keys")
+    return _choose(_file_matches(outline), outline.keys | inside, len(outline.keys), "its keys", "its keys")
 
 
 def _file_matches(outline: Outline) -> list[Match]:
@@ -107,9 +111,18 @@ def _file_matches(outline: Outline) -> list[Match]:
     return sorted(best, key=lambda match: match.order)
 
 
-def _choose(found: list[Match], keys: frozenset[str], seen: str, by: str) -> Recognized | NotRecognized:
+def _is_likely(match: Match, keys: frozenset[str], count: int) -> bool:
+    """Whether a file with `count` keys has one of the contract itself, all required ones, or similar ones for half."""
+    entry = compiled()[match.contract_id]
+    known = entry.record | entry.header | _column_names(entry)
+    named = frozenset(match.renames.get(key, key) for key in keys)
+    complete = any(form <= named for form in (*entry.forms, *entry.column_forms) if form)
+    return complete or bool((keys & known) - _ANYWHERE) or 2 * len(match.renames) >= count
+
+
+def _choose(found: list[Match], keys: frozenset[str], count: int, seen: str, by: str) -> Recognized | NotRecognized:
     """Return the contract of the best match."""
-    if not found:
+    if not any(_is_likely(match, keys, count) for match in found if match.order[:2] == found[0].order[:2]):
         return _none(keys, seen)
     left = _without_truths(found, keys, seen)
     if isinstance(left, NotRecognized):
@@ -185,6 +198,29 @@ def _is_predicted(name: str) -> bool:
     return folded(name).startswith(_START) or not _PREDICTED.isdisjoint(map(folded, _WORD.findall(name[:100])))
 
 
+def submission_instead_of(contract: CompiledContract) -> CompiledContract | None:
+    """Return the contract of the submissions for a truth, or for a list of its cases; None for any other contract."""
+    submissions = _submissions_for(contract.id)
+    if contract.open and contract.list_key and not submissions:
+        return submission_of(contract.id.partition("/")[0])
+    return submissions[0] if submissions else None
+
+
+def submission_of(track: str) -> CompiledContract | None:
+    """Return the first contract of the submissions of a track."""
+    mine = [entry for entry in _entries() if entry.id.partition("/")[0] == track]
+    return next((entry for entry in mine if any(isinstance(rule, Covers) for rule in entry.file_rules)), None)
+
+
+def what_it_needs(submission: CompiledContract, in_table: bool) -> str:
+    """Return the fields, or the columns, of a record of a submission, as a phrase."""
+    if in_table and submission.column_forms:
+        form = eligible(frozenset(), submission.column_forms)[0]
+        return join_names(column.name for column in submission.columns if column.name in form)
+    required: list[str] = variants_of(submission.record_schema)[0].get("required") or []
+    return join_names(required)
+
+
 def _submissions_for(truth: str) -> list[CompiledContract]:
     """Return the contracts of submissions that are scored against a truth: those that have to cover its ids."""
     return [entry for entry in _entries() if any(isinstance(r, Covers) and r.other == truth for r in entry.file_rules)]
@@ -241,9 +277,11 @@ def _entries() -> list[CompiledContract]:
 
 def _closest(keys: frozenset[str], entries: Entries) -> list[str]:
     """The contracts that share most keys with a file, counting similar ones slightly less; at most three."""
-    some = frozenset(sorted(_some(keys))[:_MOST_SHARED])
+    some = frozenset(sorted(_some(keys) - _ANYWHERE)[:_MOST_SHARED])
     shared = [(-_shared(some, entry), entry.id) for entry in entries]
-    return [contract_id for count, contract_id in sorted(shared)[:3] if count]
+    return [
+        contract_id for count, contract_id in sorted(shared)[:3] if -count >= _FEWEST_SHARED or -2 * count > len(some)
+    ]
 
 
 def _some(keys: frozenset[str]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, candidates, compiled, load_installed, scope
 from medcontract.errors import NotRecognized, option, words
@@ -228,6 +228,18 @@ def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Rec
     """With the keys that an open contract does not know, and where they are."""
     entry = compiled()[found.contract_id]
     return found._replace(extra=tuple(sorted(keys - entry.record)) if entry.open else (), ref=ref)
+
+
+_SENT_NAME = lazy_pattern(r"(?:[^-_.]+[-_.])?(?:my)?(?:pred|submi|entrega|response|respuestas|output|salida)")
+_TRUE_NAME = lazy_pattern(r"tru[et]|label|gold|ground|referenc|verdad|etiqueta|solution|cases|casos|inventor|manifest")
+
+
+def role_by_name(path: str) -> Literal["truth", "submission"] | None:
+    """What the name of a file says that it is."""
+    name = path.replace("\\", "/").rpartition("/")[2].lower()
+    if _TRUE_NAME.search(name):
+        return "truth"
+    return "submission" if _SENT_NAME.match(name) else None
 
 
 def is_truth_or_submission(candidates: Collection[str]) -> bool:

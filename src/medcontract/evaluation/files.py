@@ -15,7 +15,7 @@ from medcontract.addresses import Address, as_address, is_archive, real_path
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role
+from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role, role_by_name
 from medcontract.errors import LIST_CONTRACTS, CallError, NotRecognized, option, words
 from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
 from medcontract.reading.folders import Exclude
@@ -296,6 +296,7 @@ def gather(
     files.found = lenient
     challenge = registry.scope()
     undecided: list[tuple[Source, FileReport]] = []
+    refused: list[tuple[FileReport, Problem]] = []
     for path, contract_id in once(given):
         collector = settings.collector()
         source = path if isinstance(path, Source) else open_source(path, settings.limits)
@@ -321,10 +322,15 @@ def gather(
             files.add_unread(source, report, problem)
         elif found:
             files.unrecognized.append(report)
+        elif problem.code == "MC009":
+            refused.append((report, problem))
         else:
-            kind = NotRecognized if problem.code == "MC009" else CallError
-            raise kind(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
+            raise CallError(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
+    for report, problem in refused:
+        hint = None if report._candidates else _hint_from_others(files, report.path)
+        raise NotRecognized(f"{report.path}: {problem.message}", hint or without_contract_option(problem.hint))
     _decide(files, undecided, settings, role)
+    _drop_misnamed(files)
     names = Counter((part.contract.id, part.name) for part in files.parts())
     for name in sorted(files.groups):  # by name; parts of the same name by content
         parts = files.groups.pop(name)
@@ -337,6 +343,31 @@ def gather(
     return files
 
 
+def _hint_from_others(files: Files, path: str) -> str | None:
+    """Say what a submission of the track of the other files needs, if there is none among them."""
+    tracks = {name.partition("/")[0] for name in files.groups} - {"medcontract"}
+    if len(tracks) != 1:
+        return None
+    from medcontract.contracts.near_recognition import submission_of, what_it_needs
+
+    wanted = submission_of(min(tracks))
+    if wanted is None or wanted.id in files.groups:
+        return None
+    named = f"{wanted.id}={base_name(path)}"
+    needs = what_it_needs(wanted, path.lower().endswith((".csv", ".parquet", ".csv.gz")))
+    return f"the other files are of {min(tracks)}: for {wanted.id}, write {needs}; or specify {named}"
+
+
+def _drop_misnamed(files: Files) -> None:
+    """Ignore a file whose name says that it has predictions, if another file is the truth that it looks like."""
+    for name, parts in files.groups.items():
+        right = [part for part in parts if not part.is_misnamed]
+        if right and len(right) < len(parts):
+            files.groups[name] = right
+            wrong = [part.name for part in parts if part.is_misnamed]
+            files.notes.append(f"{', '.join(wrong)} is ignored: the name says predictions, the content is of {name}")
+
+
 def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settings: Settings, role: str | None) -> None:
     """Add the files that match the truth and the submission of a challenge equally well."""
     challenge = registry.scope()
@@ -345,8 +376,13 @@ def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settin
     others = set(files.groups)
     if all(part.source.name in files.found for part in files.groups.get(challenge.truth, [])):
         others.discard(challenge.truth)  # a truth in the folder of a submission must not replace that of the organizer
-    decided = other_role(others) if role is None else getattr(challenge, role)
+    decided = None if role is None else getattr(challenge, role)
+    by_name = {} if decided else {id(source): role_by_name(source.name) for source, _ in undecided}
+    others |= {getattr(challenge, name) for name in by_name.values() if name}
+    fallback = decided or other_role(others)
     for source, report in undecided:
+        named = by_name.get(id(source))
+        decided = getattr(challenge, named) if named else fallback
         if decided is None:
             problem = _first_problem(report, source, None)
             hint = f"specify it: {challenge.truth}=PATH, or {challenge.submission}=PATH"
@@ -354,7 +390,7 @@ def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settin
         collector = settings.collector()
         identified = identify(source, decided, collector)
         if isinstance(identified, Identified):
-            how = "because of the other files" if role is None else "by its position"
+            how = "by its name" if named else "because of the other files" if role is None else "by its position"
             files.groups.setdefault(decided, []).append(Part(source, identified.contract, collector, how))
         else:
             files.add_unread(source, identified, _first_problem(identified, source, decided))

@@ -3,6 +3,7 @@
     json_arrangements   records in a `.json` file that are not a list under its key
     table_arrangements  tables that are not one row per record
     csv_formats         the text of a `.csv` file: another delimiter, lines above the header, no header
+    foreign_files       files of other programs, printed tables, logs
     lines               `.jsonl` files that are not one record per line
     keys_and_values     wrong keys and values of a record, and wrong columns of a table
 
@@ -56,6 +57,24 @@ def extra_keys(recognized: Recognized) -> Finding:
         severity="warning",
         ref=recognized.ref,
         value=shorten(", ".join(hidden)) if hidden else None,
+    )
+
+
+def misnamed(recognized: Recognized, contract: CompiledContract) -> Finding | None:
+    """Return the warning about a truth, or a list of cases, whose name says that it has predictions."""
+    from medcontract.contracts.near_recognition import submission_instead_of, what_it_needs
+
+    wanted = submission_instead_of(contract)
+    if wanted is None:
+        return None
+    what = "columns" if recognized.by == "its columns" else "keys"
+    needs = what_it_needs(wanted, what == "columns")
+    return Finding(
+        "MC513",
+        f"the name says that these are predictions, but the {what} are those of {contract.id}",
+        f"for {wanted.id}, write {needs}; if the name is wrong, specify {contract.id}=PATH",
+        severity="warning",
+        ref=recognized.ref,
     )
 
 

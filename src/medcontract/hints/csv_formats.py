@@ -13,6 +13,7 @@ from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.wrong_values import LOCAL_BOOLEANS
 from medcontract.errors import NotRecognized
+from medcontract.hints.foreign_files import printed_table
 from medcontract.hints.table_arrangements import IN_CSV, other_arrangement
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Ref, is_plain
@@ -137,6 +138,8 @@ def _delimiter(start: _Start, fits: Fits) -> Finding | None:
             if fits(frozenset(header)) or len(header) > 2:
                 message = f"the columns are separated by {name}, not by commas"
                 return Finding("MC005", message, _delimiter_hint(delimiter, header, records, above, start.encoding))
+    if printed := printed_table(start.lines):
+        return Finding("MC005", *printed)
     if above:
         return Finding("MC005", "the first line is an instruction for Excel, not the column names", "remove the line")
     return None

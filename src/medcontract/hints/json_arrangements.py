@@ -15,6 +15,7 @@ from medcontract.contracts import recognition
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract, compiled, find
 from medcontract.errors import NotRecognized
+from medcontract.hints import foreign_files
 from medcontract.hints.table_arrangements import in_records, records_match_exactly
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
@@ -232,6 +233,8 @@ def list_hint(value: Any) -> str | None:
 def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
     """Say how the records of a file that matches no contract exactly are arranged, if that is clear."""
     raw, value, start = _start_of_file(source)
+    if foreign := foreign_files.of_value(value, start):
+        return foreign if is_json(source) else None
     if isinstance(found, Recognized):
         finding = _rows_of_a_table(value, start, found.renames, find(found.contract_id))
     else:

@@ -10,6 +10,7 @@ from medcontract.contracts import recognition
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import NotRecognized
+from medcontract.hints import foreign_files
 from medcontract.hints.json_arrangements import by_column, list_keys, parsed, shape_of, start_of
 from medcontract.hints.table_arrangements import in_records
 from medcontract.problems import Finding, Ref
@@ -31,8 +32,13 @@ _TRUNCATED = "the last line is truncated: check that the file was written comple
 
 def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
     """Say how the lines of a file that matches no contract exactly are arranged, if that is clear."""
+    lines = source.read(source.start, MOST_BYTES).splitlines()
+    if foreign := foreign_files.of_value(parsed(lines[0]) if lines else None, source.start):
+        return foreign
     if isinstance(found, Recognized):
         return _rows_of_a_table(source, found.renames)
+    if log := foreign_files.log_lines(_first_lines(source.read(source.start, MOST_BYTES)), source.start):
+        return log
     if before_json(source.head[source.start :]) is CSV:
         return Finding("MC005", CSV.message, CSV.hint, offset=source.start)
     return one_value(source) or whole_files(source) or _rows_of_a_table(source)

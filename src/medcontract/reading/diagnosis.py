@@ -21,6 +21,7 @@ MOST_BYTES = 1 << 16
 
 _EXTRACT = "extract the files and pass them"
 _EXPORT = "export the sheet as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
+_FROM_MATLAB = "write it as CSV (in MATLAB: writetable(t, path))"
 _TO_CSV = "write it as CSV (in pandas: df.to_csv(path, index=False))"
 _EXPORT_TEXT = "export the data as .csv, .json or .jsonl"
 
@@ -47,6 +48,9 @@ _KINDS = (
     _Kind(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, such as .xls", _EXPORT),
     _Kind(b"{\\rtf", "an RTF document", "save it as plain text in UTF-8"),
     _Kind(b"\x89HDF\r\n\x1a\n", "an HDF5 file", _TO_CSV),
+    _Kind(b"MATLAB 5.0 MAT-file", "a MATLAB file (.mat)", _FROM_MATLAB),
+    _Kind(b"MATLAB 7.3 MAT-file", "a MATLAB file (.mat)", _FROM_MATLAB),
+    _Kind(b"RDX3\n", "an R file (.RData)", "write it with write.csv(x, path, row.names = FALSE)"),
     _Kind(b"\x93NUMPY", "a NumPy array", _TO_CSV),
     _Kind(b"ARROW1\x00\x00", "an Arrow or Feather file", _TO_CSV),
     _Kind(b"version https://git-lfs.github.com/", "a Git LFS pointer", "download the file itself: git lfs pull"),
@@ -62,12 +66,15 @@ _IN_ZIP = (
     (b"opendocument.spreadsheet", _Kind(_ZIP, "a LibreOffice sheet (.ods)", _EXPORT)),
     (b"word/", _Kind(_ZIP, "a Word document", _EXPORT_TEXT)),
     (b"[Content_Types].xml", _Kind(_ZIP, "an Office file, such as .xlsx", _EXPORT)),
+    (b"data.pkl", _Kind(_ZIP, "a PyTorch file", _TO_CSV)),
     (b".npy", _Kind(_ZIP, "a file of NumPy arrays", _TO_CSV)),
 )
 """What the first bytes of a zip archive reveal about its content, most specific first."""
 _ANY_ZIP = _Kind(_ZIP, "a zip archive", _EXTRACT)
 _BY_PATTERN = (
     (lazy_pattern(rb"\x80[\x02-\x05](?:\x95|[}\]c(])"),
+     _Kind(b"", "a Python pickle", "write the data with json.dump or df.to_csv instead")),
+    (lazy_pattern(rb"(?:\(?[dl]p?[0-9]*\n|c[a-z_][\w.]*\n[A-Za-z_]\w*\n)[^{]"),
      _Kind(b"", "a Python pickle", "write the data with json.dump or df.to_csv instead")),
     (lazy_pattern(rb"BZh[1-9]1AY&SY"), _Kind(b"", "a bzip2 archive", "decompress it with bunzip2, or use gzip")),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from medcontract.containers import BY_ENDING, BY_MAGIC, CSV, FRAME, JSON, JSONL,
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink, Validated, mark_validated
 from medcontract.contracts.fast_decoder import quick_parse
-from medcontract.contracts.recognition import Recognized
+from medcontract.contracts.recognition import Recognized, role_by_name
 from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import (
     CallError,
@@ -147,14 +147,29 @@ def _identify(source: Source, contract_id: str | None, collector: ProblemCollect
     contract = registry.find(contract_id)
     container = _container_for(source, container, contract)
     if container.name in contract.containers or (container is FRAME and contract.columns):
-        if recognized and recognized.extra:
-            from medcontract.hints import extra_keys
-
-            collector.add(extra_keys(recognized))
+        if recognized:
+            _check_role(source, recognized, contract, collector)
         return Identified(contract, how, recognized)
     what = "; ".join(f".{name}" for name in contract.containers)
     collector.add(Finding("MC033", f"{contract_id} cannot be stored as .{container.name}", f"use one of: {what}"))
     return replace(make_report(source, contract_id, None, collector, wrong_call=True), _how=how)
+
+
+def _check_role(
+    source: Source, recognized: Recognized, contract: CompiledContract, collector: ProblemCollector
+) -> None:
+    """Warn if a recognized file may be meant as something else."""
+    finding = None
+    if contract.list_key and role_by_name(source.name) == "submission":
+        from medcontract.hints import misnamed
+
+        finding = misnamed(recognized, contract)
+    if finding is None and recognized.extra:
+        from medcontract.hints import extra_keys
+
+        finding = extra_keys(recognized)
+    if finding:
+        collector.add(finding)
 
 
 def _recognize(source: Source, container: Container) -> Recognition:
@@ -262,6 +277,11 @@ class Part:
     def header(self) -> Any:
         """The header, if the file was read and has a valid one."""
         return self.validator.reader.header if self.validator else None
+
+    @property
+    def is_misnamed(self) -> bool:
+        """Whether its name says that it has predictions, but its keys are those of a truth."""
+        return bool(self.collector.codes(lambda code: code == "MC513"))
 
     @property
     def has_bad_header(self) -> bool:
