@@ -226,11 +226,47 @@ def test_compound_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("columns", "key"),
-    [(("accession", "label"), "accession"), (("label", "id", "study_id"), "id"), (("item", "label"), "item")],
-)
+    [
+        (("accession", "label"), "accession"), (("label", "id", "study_id"), "id"), (("item", "label"), "item"),
+        (("label", "patient"), "patient"), (("label", "filename"), "filename"), (("label", "ImageID"), "ImageID"),
+        (("ward", "caseID", "label"), "caseID"), (("label", "Aufnahme"), "Aufnahme"),
+    ],
+)  # fmt: skip
 def test_key_by_name(tmp_path: Path, columns: tuple[str, ...], key: str) -> None:
     rows = [{name: "ab"[n % 2] if name == "label" else f"{name}{n}" for name in columns} for n in range(8)]
     assert inferred(tmp_path, rows)["key"] == key
+
+
+def test_columns_keep_their_names(call: Call, tmp_path: Path) -> None:
+    """Also those that TOML puts in quotes. Metrics are called in lower case, and 0 and 1 in a CSV are booleans."""
+    rows = [f"images/{n}.png,{n % 2},{'ab'[n % 2]}" for n in range(12)]
+    (tmp_path / "truth.csv").write_text("\n".join(["Filename,Diagnóstico,Label", *rows, ""]), encoding="utf-8")
+    assert call("challenge", "new", "new", "--truth", "truth.csv").code == 0
+    found = tomllib.loads((tmp_path / "new" / "challenge.toml").read_text(encoding="utf-8"))
+    assert found["key"] == "Filename"
+    assert found["truth"] == {"Diagnóstico": {"type": "boolean"}, "Label": {"one_of": ["a", "b"]}}
+    assert [(metric["name"], metric["field"]) for metric in found["metric"]] == [("f1", "Label")]
+    works(tmp_path / "new", tmp_path / "truth.csv")
+
+
+def test_the_key_is_given(call: Call, tmp_path: Path) -> None:
+    """One column or several; it must exist, and identify each case."""
+    rows = [f"{n},P{n // 2},{n % 2},{'ab'[n % 2]}" for n in range(8)]
+    (tmp_path / "truth.csv").write_text("\n".join(["id,patient,eye,label", *rows, ""]))
+    for names in (("id",), ("patient", "eye"), ("eye", "id")):
+        options = [option for name in names for option in ("--key", name)]
+        assert call("challenge", "new", "new", "--truth", "truth.csv", "--force", *options).code == 0
+        found = tomllib.loads((tmp_path / "new" / "challenge.toml").read_text())
+        assert found["key"] == (names[0] if len(names) == 1 else list(names))
+        works(tmp_path / "new", tmp_path / "truth.csv")
+    ran = call("challenge", "new", "other", "--truth", "truth.csv", "--key", "patient")
+    assert (ran.code, "the key does not identify each case; in 'patient', 4 values repeated" in ran.err) == (1, True)
+    ran = call("challenge", "new", "other", "--truth", "truth.csv", "--key", "patent")
+    assert (ran.code, "did you mean 'patient'?" in ran.err) == (2, True)
+    ran = call("challenge", "new", "other", "--key", "id")
+    assert (ran.code, "--key names columns of a truth" in ran.err) == (2, True)
+    assert medcontract.new_challenge(tmp_path / "python", truth="truth.csv", key="id")
+    assert not (tmp_path / "other").exists()
 
 
 # --- containers -------------------------------------------------------------------------------------------------------
@@ -370,11 +406,11 @@ USELESS: list[tuple[str, str, str]] = [
     ("t.csv", ",".join(["case_id", *(f"f{n}" for n in range(500))]) + "\n1" + ",1" * 500, "501 columns, at most"),
     ("t.csv", "case_id," + "x," * 3000 + "y\n", "MC108 the table has more than 2,000 columns"),
     ("t.csv", "Case ID,Diagnóstico\n1,a\n", "rename it, for example to 'case_id'"),
-    ("t.csv", "Case ID,Diagnóstico\n1,a\n", "rename it, for example to 'diagnostico'"),
-    ("t.csv", "caseID,label\n1,a\n", "column 1, 'caseID', has an invalid name"),
+    ("t.csv", "case-ID,label\n1,a\n", "column 1, 'case-ID', has an invalid name"),
+    ("t.csv", "case_id,Überlebt?\n1,a\n", "rename it, for example to 'uberlebt'"),
     ("t.csv", "case_id,1st,error\n1,a,b\n", "rename it, for example to 'column_1st'"),
     ("t.csv", "case_id,1st,error\n1,a,b\n", "column 3, 'error', has a reserved name"),
-    ("t.csv", "case_id,label,LABEL\n1,a,b\n", "rename it, for example to 'label_2'"),
+    ("t.csv", "case_id,label,Label?\n1,a,b\n", "rename it, for example to 'label_2'"),
     ("t.csv", "case_id,label,label\n1,a,b\n", "MC015 column 'label' is repeated"),
     ("t.csv", "P-0001,ischemic,1234567\nP-0002,ischemic,1234568\n", "does the table have a header?"),
     ("t.csv", "case_id,label\n1,a,b\n", "MC031"),

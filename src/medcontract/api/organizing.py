@@ -195,14 +195,16 @@ def new_challenge(
     *,
     truth: FileName | None = None,
     classes: Sequence[str] = (),
+    key: str | Sequence[str] = (),
     challenge_id: str | None = None,
     force: bool = False,
 ) -> tuple[Path, ...]:
     """Create a challenge file to start from in a folder, and example files in its folder `example`.
 
     Fields, key and first metrics are inferred from the table `truth`, if it is given. Its values are not copied, except
-    for classes: those of the columns `classes`, and of columns with at most 12 values that all occur five times. The
-    default of `challenge_id` is the name of the folder.
+    for classes: those of the columns `classes`, and of columns with at most 12 values that all occur five times. `key`
+    names the column that identifies a case, or several that do so together; by default it is found. The default of
+    `challenge_id` is the name of the folder.
     Returns the paths, the challenge file first. Existing files are overwritten only with `force`. Raises `CallError`,
     and `InvalidData` if the table cannot be the truth of a challenge: the report says why.
     """
@@ -213,8 +215,9 @@ def new_challenge(
     from medcontract.reading.source import open_source
 
     require_local(folder, "cannot write", "write to a local folder, and copy it")
-    require_strings([*classes, *([] if challenge_id is None else [challenge_id])])
-    files = challenge_files(Path(folder), None if truth is None else open_source(truth), classes, challenge_id)
+    key = (key,) if isinstance(key, str) else tuple(key)
+    require_strings([*classes, *key, *([] if challenge_id is None else [challenge_id])])
+    files = challenge_files(Path(folder), None if truth is None else open_source(truth), classes, key, challenge_id)
     *examples, challenge = write_new_files(folder, files, force)
     return (challenge, *examples)
 

@@ -40,16 +40,27 @@ def command() -> None:
     "--classes", metavar="COLUMN", multiple=True,
     help="List the values of this column of the truth as the only allowed ones. May be repeated.",
 )  # fmt: skip
+@click.option(
+    "--key", metavar="COLUMN", multiple=True,
+    help="The column of the truth that identifies a case; repeat it if several do so together. Default: it is found.",
+)  # fmt: skip
 @click.option("--id", "challenge_id", metavar="ID", help="The id of the challenge. Default: the name of DIR.")
 @options.force
-def new(folder: str, truth: str | None, classes: tuple[str, ...], challenge_id: str | None, force: bool) -> int:
+def new(
+    folder: str,
+    truth: str | None,
+    classes: tuple[str, ...],
+    key: tuple[str, ...],
+    challenge_id: str | None,
+    force: bool,
+) -> int:
     """Create a challenge file in DIR, with comments that explain it, and made-up example files that satisfy it.
 
     Values of the truth are not copied, except for classes: those of --classes, and columns with at most 12 values that
     all occur five times.
     """
     challenge, *examples = api.new_challenge(
-        folder, truth=truth, classes=classes, challenge_id=challenge_id, force=force
+        folder, truth=truth, classes=classes, key=key, challenge_id=challenge_id, force=force
     )
     for path in (challenge, *examples):
         click.echo(str(path))

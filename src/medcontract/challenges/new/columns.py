@@ -52,9 +52,15 @@ class Unsuitable(Exception):
 
 def is_id(name: str) -> bool:
     """Return whether a column is named like an id."""
-    if set(name.split("_")) & {"id", "uid", "uuid", "identifier", "accession", "mrn"}:
+    parts = parts_of(name)
+    if set(parts) & {"id", "uid", "uuid", "identifier", "accession", "mrn"}:
         return True
-    return name.endswith("id") and name[:-2] in IDS  # caseid, but not covid
+    return any(part.endswith("id") and part[:-2] in IDS for part in parts)  # caseid, but not covid
+
+
+def parts_of(name: str) -> list[str]:
+    """Return the words of a name, in lower case."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_")
 
 
 def infer_column(name: str, table: Table, as_classes: bool, may_be_classes: bool) -> Column:
@@ -107,9 +113,10 @@ def _ordered(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _typed(cells: list[str]) -> list[Any]:
-    """Return the cells of a CSV as booleans or numbers, if all of them are."""
-    if all(cell.lower() in ("true", "false") for cell in cells):
-        return [cell.lower() == "true" for cell in cells]
+    """Return the cells of a CSV as booleans or numbers, if all of them are. 0 and 1 are booleans if both occur."""
+    known = {cell.lower() for cell in cells}
+    if known <= {"true", "false"} or known == {"0", "1"}:
+        return [cell.lower() in ("true", "1") for cell in cells]
     if all(_INTEGER.fullmatch(cell) and len(cell) < 300 for cell in cells):
         return [int(cell) for cell in cells]
     if all(_NUMBER.fullmatch(cell) for cell in cells):

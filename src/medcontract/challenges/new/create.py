@@ -30,20 +30,20 @@ _EXAMPLE = Inferred(("case_id",), (_LABEL,), (), first_metrics((_LABEL,))), None
 
 
 def challenge_files(
-    folder: Path, truth: Source | None, classes: Collection[str], challenge_id: str | None
+    folder: Path, truth: Source | None, classes: Collection[str], key: tuple[str, ...], challenge_id: str | None
 ) -> dict[str, bytes]:
     """Return the content of the files of a new challenge, by name. Raises `CallError`, and `InvalidData` for the truth.
 
-    `classes`: the columns of the truth whose values are listed.
+    `classes`: the columns of the truth whose values are listed; `key`: those that identify a case.
     """
-    if classes and truth is None:
+    if (classes or key) and truth is None:
         raise CallError(
-            words(option("--classes"), " names columns of a truth"),
+            words(option("--classes" if classes else "--key"), " names columns of a truth"),
             words("pass the table with ", option("--truth", "FILE")),
         )
     chosen = _chosen_id(folder, challenge_id)
     title = chosen.replace("-", " ").capitalize()
-    inferred, rows = _EXAMPLE if truth is None else _read(truth, classes)
+    inferred, rows = _EXAMPLE if truth is None else _read(truth, classes, key)
     text = draft(inferred, chosen, title, rows)
     scope = load(text.encode(), FILE)
     if truth is not None:
@@ -69,11 +69,11 @@ def _chosen_id(folder: Path, given: str | None) -> str:
     return f"{name}-challenge" if name in TRACKS else name
 
 
-def _read(truth: Source, classes: Collection[str]) -> tuple[Inferred, int | None]:
+def _read(truth: Source, classes: Collection[str], key: tuple[str, ...]) -> tuple[Inferred, int | None]:
     """What a truth table says about the challenge, and the number of its rows."""
     collector = ProblemCollector(_MOST_PROBLEMS)
     table = load_table(truth, collector)
-    inferred, findings = infer(table, classes)
+    inferred, findings = infer(table, classes, key)
     if inferred is not None:
         return inferred, table.rows
     for finding in findings:

@@ -88,7 +88,8 @@ def _weight(count: int) -> str:
 
 
 def _field_line(column: Column, prediction: bool = False) -> str:
-    return f"{column.name} = {_field(column.field, optional=column.field.optional and not prediction)}"
+    name = column.name if column.name.isascii() else _toml(column.name)
+    return f"{name} = {_field(column.field, optional=column.field.optional and not prediction)}"
 
 
 def _field(field: Item, optional: bool = False) -> str:

@@ -14,11 +14,11 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from medcontract.challenges.model import MOST_FIELDS
-from medcontract.challenges.new.columns import EMPTY, IDS, Column, Unsuitable, infer_column, is_id
+from medcontract.challenges.new.columns import EMPTY, IDS, Column, Unsuitable, infer_column, is_id, parts_of
 from medcontract.challenges.new.read import Table
-from medcontract.challenges.values import LONGEST_NAME, RESERVED_NAMES, is_name
+from medcontract.challenges.values import LONGEST_NAME, RESERVED_NAMES, is_field_name
 from medcontract.contracts.suggestions import did_you_mean
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option, words
 from medcontract.problems import Finding, is_plain, plural
 
 _MOST_LABELS = 20
@@ -42,6 +42,8 @@ _METADATA = _words(
     "region remark remarks row scanner session sex site source split study subset time timestamp url uri uuid uid "
     "vendor version view visit ward weight year"
 )
+_FILES = _words("dicom file filename image name path slide")
+"""Columns that are different for each case."""
 _PARTS = _words(
     "date day eye frame index laterality lesion level month no number part question region run segment session side "
     "slice time timepoint tooth view visit week year"
@@ -70,21 +72,21 @@ class Inferred(NamedTuple):
     metrics: tuple[Metric, ...]
 
 
-def infer(table: Table, classes: Collection[str]) -> tuple[Inferred | None, list[Finding]]:
-    """Return the inferred challenge, or the problems of the table. `classes`: columns that are enumerations.
+def infer(table: Table, classes: Collection[str], key: tuple[str, ...]) -> tuple[Inferred | None, list[Finding]]:
+    """Return the inferred challenge, or the problems of the table.
 
-    Raises `CallError` for one that cannot be an enumeration.
+    `classes` are columns that are enumerations, `key` those that identify a case: by default, they are found. Raises
+    `CallError` for columns that do not exist, or cannot be enumerations.
     """
     findings = list(_table_findings(table))
     if findings:
         return None, findings
-    for name in classes:
+    for name in (*classes, *key):
         if name not in table.columns:
             known = ", ".join(table.columns)
             raise CallError(f"the table has no column '{name}'", did_you_mean(name, table.columns) or f"it has {known}")
-    key = _find_key(table, classes)
-    if not key:
-        return None, [_no_key(table)]
+    if not _are_unique(table, key := key or _find_key(table, classes)):
+        return None, [_no_key(table, key)]
     names = [name for name in table.columns if name not in key]
     likely = [name for name in names if _is_label(name)] or [name for name in names if not _is_metadata(name)]
     columns = []
@@ -126,16 +128,16 @@ def _table_findings(table: Table) -> Iterator[Finding]:
 def _name_findings(table: Table) -> Iterator[Finding]:
     names = list(table.columns)
     reserved = RESERVED_NAMES | {"error"}
-    wrong = [name for name in names if not is_name(name) or name in reserved]
+    wrong = [name for name in names if not is_field_name(name) or name in reserved]
     if not wrong:
         return
     if 2 * sum(bool(_DATA.search(name)) for name in wrong) >= len(names):
-        hint = "use lower-case letters, digits and _, starting with a letter; does the table have a header?"
+        hint = "use letters, digits and _, starting with a letter; does the table have a header?"
         yield Finding("MC107", f"{plural(len(wrong), 'invalid column name')}", hint, ref=table.header)
         return
     taken = set(names)
     for name in wrong[:_MOST_RENAMES]:
-        new = _renamed(name, taken)
+        new = _slug(name, taken | reserved)
         taken.add(new)
         what = "a reserved name" if name in reserved else "an invalid name"
         shown = f"column {names.index(name) + 1}" + (f", '{name}'," if is_plain(name) else "")
@@ -143,8 +145,8 @@ def _name_findings(table: Table) -> Iterator[Finding]:
         yield Finding("MC107", f"{shown} has {what}", hint, ref=table.header, field=name if is_plain(name) else None)
 
 
-def _renamed(name: str, taken: set[str]) -> str:
-    """A valid name that is similar to an invalid one."""
+def _slug(name: str, taken: Collection[str]) -> str:
+    """Return a valid name of a metric, which is also one of a field, that is similar to another name."""
     import unicodedata
 
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
@@ -152,8 +154,6 @@ def _renamed(name: str, taken: set[str]) -> str:
     base = re.sub(r"[^a-z0-9]+", "_", ascii_only).strip("_")[: LONGEST_NAME - 10]
     if not base or not base[0].isalpha():
         base = f"column_{base}".rstrip("_")
-    if base in RESERVED_NAMES | {"error"}:
-        base += "_value"
     found, number = base, 2
     while found in taken:
         found, number = f"{base}_{number}", number + 1
@@ -169,26 +169,32 @@ def _find_key(table: Table, classes: Collection[str]) -> tuple[str, ...]:
     first = next(iter(table.columns))
     ranked = sorted((rank, usable.index(name), name) for name in usable if (rank := _rank(name, name == first)))
     for _, _, name in ranked:
-        if len(set(table.columns[name])) == table.rows:
+        if _are_unique(table, (name,)):
             return (name,)
     parts = [name for name in usable if is_id(name) or _parts(name) & (IDS | _PARTS)]
     for size in (2, 3):
         for names in combinations(parts[:10], size):
-            rows = zip(*(table.columns[name] for name in names), strict=True)
-            if any(map(is_id, names)) and len(set(rows)) == table.rows:
+            if any(map(is_id, names)) and _are_unique(table, names):
                 return names
     return ()
 
 
+def _are_unique(table: Table, key: tuple[str, ...]) -> bool:
+    values = [table.columns[name] for name in key]
+    return bool(key) and all(map(_may_identify, values)) and len(set(zip(*values, strict=True))) == table.rows
+
+
 def _rank(name: str, is_first: bool) -> int:
-    """Return 1 for the most likely name of a key; 0 for a column that is not one."""
-    if name in ("case_id", "id"):
+    """Return 1 for the most likely name of a key, more for others; 0 for a label."""
+    if name.lower() in ("case_id", "id"):
         return 1
     if is_id(name):
         return 2
     if _parts(name) & IDS:
         return 3
-    return 4 if is_first and not _is_label(name) and not _is_metadata(name) else 0
+    if _is_label(name):
+        return 0
+    return 4 if is_first else 5 if _parts(name) & _FILES else 6
 
 
 def _may_identify(values: Sequence[Any]) -> bool:
@@ -199,8 +205,8 @@ def _may_identify(values: Sequence[Any]) -> bool:
     )
 
 
-def _no_key(table: Table) -> Finding:
-    named = [name for name in table.columns if is_id(name)]
+def _no_key(table: Table, key: tuple[str, ...]) -> Finding:
+    named = key or [name for name in table.columns if is_id(name)]
     if named:
         name = named[0]
         values = [value for value in table.columns[name] if value is not None]
@@ -210,15 +216,17 @@ def _no_key(table: Table) -> Finding:
         about = f"; in '{name}', {' and '.join(what) or 'the values cannot be ids'}"
     else:
         about = ""
-    hint = "add a column of unique ids, such as case_id; or a second one that makes them unique, such as visit"
-    return Finding("MC201", f"no column identifies each case{about}", hint, ref=table.header)
+    hint = words("add a column of unique ids, or name several that are unique together: ", option("--key", "COLUMN"))
+    start = "the key does not identify each case" if key else "no column identifies each case"
+    return Finding("MC201", f"{start}{about}", hint, ref=table.header)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
 def _parts(name: str) -> frozenset[str]:
-    return frozenset(name.split("_"))
+    """Return the words of a name, in lower case: `image_name`, `imageName` and `ImageName` have the same."""
+    return frozenset(parts_of(name))
 
 
 def _is_label(name: str) -> bool:
@@ -269,10 +277,7 @@ def first_metrics(labels: Sequence[Column]) -> tuple[Metric, ...]:
         chosen = _metric_of(column)
         if chosen is not None:
             kind, parameters, about = chosen
-            name = base = kind if len(labels) == 1 else f"{column.name[: LONGEST_NAME - 20]}_{kind}"
-            number = 2
-            while name in taken:
-                name, number = f"{base}_{number}", number + 1
+            name = _slug(kind if len(labels) == 1 else f"{column.name[: LONGEST_NAME - 20]}_{kind}", taken)
             taken.add(name)
             found.append(Metric(name, kind, column.name, parameters, about))
     return tuple(found)
