@@ -35,6 +35,7 @@ __all__ = [
 def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
+    import sys
     from importlib import import_module
 
     if name == "__version__":
@@ -44,7 +45,8 @@ def __getattr__(name: str) -> "Any":
 
         home = api if name.islower() else signatures
         value = getattr(home if hasattr(home, name) else import_module("medcontract.challenge"), name)
-        for module in (api, import_module(value.__module__)):
+        functions = [module for name, module in sys.modules.items() if name.startswith("medcontract.api")]
+        for module in (*functions, import_module(value.__module__)):
             for type_name in signatures.__all__:
                 vars(module).setdefault(type_name, getattr(signatures, type_name))
     globals()[name] = value

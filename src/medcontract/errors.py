@@ -84,6 +84,9 @@ TO_OVERWRITE = words("choose another folder, or pass ", option("--force", True),
 class MedcontractError(Exception):
     """The base class of all exceptions of medcontract."""
 
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+
 
 class CallError(MedcontractError):
     """Wrong usage. `hint` says what to do instead."""

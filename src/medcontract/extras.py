@@ -1,9 +1,10 @@
-"""Packages that only an extra installs."""
+"""Packages that only an extra installs, and the tables in memory that they work with."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from medcontract.errors import CallError
 
@@ -13,7 +14,28 @@ if TYPE_CHECKING:
 else:
     DataFrame = DataFrameSchema = Any
 
-__all__ = ["DataFrame", "DataFrameSchema", "require"]
+__all__ = [
+    "TABLES",
+    "ArrowTable",
+    "DataFrame",
+    "DataFrameSchema",
+    "TableLike",
+    "is_arrow",
+    "is_frame",
+    "is_rows",
+    "is_table",
+    "require",
+]
+
+
+class ArrowTable(Protocol):
+    """A table with the Arrow PyCapsule interface, such as one of polars, pyarrow or DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+TableLike: TypeAlias = DataFrame | ArrowTable | Sequence[Mapping[str, Any]]
+"""A table in memory: a pandas DataFrame, an Arrow table, or a list of rows, which are dicts."""
 
 
 def require(package: str, extra: str) -> None:
@@ -22,3 +44,23 @@ def require(package: str, extra: str) -> None:
         import_module(package)
     except ImportError as error:
         raise CallError(f"{package} is not installed", f"pip install 'medcontract[{extra}]'") from error
+
+
+TABLES = "pass a path, bytes, a pandas DataFrame, an Arrow table (polars, pyarrow, DuckDB), or a list of dicts"
+
+
+def is_table(value: object) -> TypeGuard[TableLike]:
+    """Check whether a value can only be meant as a table, without importing anything."""
+    return is_frame(value) or is_arrow(value) or is_rows(value)
+
+
+def is_frame(value: object) -> bool:
+    return hasattr(value, "iloc") and hasattr(value, "columns")
+
+
+def is_arrow(value: object) -> bool:
+    return hasattr(value, "__arrow_c_stream__") and not is_frame(value)
+
+
+def is_rows(value: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(row, Mapping) for row in value)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from medcontract.addresses import require_local
 from medcontract.errors import LOAD_PLUGIN, CallError, option, parameter, words
-from medcontract.extras import DataFrame, require
+from medcontract.extras import TABLES, TableLike, is_table, require
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -73,7 +73,7 @@ class CallOptions:
     notice: Notice | None = None
     progress: Progress | None = None
     track_options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of tracks, and DataFrames by the name of their contract."""
+    """Options of tracks, and files and tables by the name of their contract."""
     accepted: Iterable[str] = ()
     """The names of the function's arguments, to suggest one for a misspelled name."""
 
@@ -114,20 +114,22 @@ class CallOptions:
         except re.error as error:
             raise CallError(f"an exclude pattern is not valid: {error}") from None
 
-    def files(self, given: Iterable[FileName | DataFrame], schema: FileName | None = None) -> GivenFiles:
-        """Find the files and DataFrames of the call, and report patterns that match none: they may be misspelled."""
-        from medcontract.evaluation.files import given_files, given_frames
+    def files(self, given: Iterable[FileName | TableLike], schema: FileName | None = None) -> GivenFiles:
+        """Find the files and tables of the call, and report patterns that match none: they may be misspelled."""
+        from medcontract.evaluation.files import given_files, given_tables
 
         given = list(given)
         read = [*self._track_files, self.protocol]
-        paths = as_paths(file for file in given if not is_frame(file))
-        found = given_files(paths, self.contract, schema, read, self.limits, self.excluded)
+        paths = as_paths(file for file in given if not is_table(file))
+        named = {name: value for name, value in self._named.items() if not is_table(value)}
+        found = given_files(paths, self.contract, schema, read, self.limits, self.excluded, named)
         for pattern in self.excluded.unused if self.excluded and self.notice else ():
             self.notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
-        frames = [cast("DataFrame", file) for file in given if is_frame(file)]
-        if not frames and not self._frames:
+        tables: list[TableLike] = [file for file in given if is_table(file)]
+        frames = {name: value for name, value in self._named.items() if is_table(value)}
+        if not tables and not frames:
             return found
-        return found._replace(files=[*found.files, *given_frames(frames, self._frames)])
+        return found._replace(files=[*found.files, *given_tables(tables, frames)])
 
     @cached_property
     def settings(self) -> Settings:
@@ -183,16 +185,25 @@ class CallOptions:
     # options of tracks
 
     @cached_property
-    def _frames(self) -> dict[str, DataFrame]:
-        """The DataFrames that were given by the name of their contract."""
+    def _named(self) -> dict[str, Any]:
+        """The files and tables that were given by the name of their contract, unless a track has such an option."""
+        if not self.track_options:
+            return {}
         from medcontract.evaluation.files import contracts_named
+        from medcontract.scoring import tracks
 
-        return {name: value for name, value in self.track_options.items() if is_frame(value) and contracts_named(name)}
+        options = {option.name for _, option in tracks.options().values()}
+        return {
+            name: value
+            for name, value in self.track_options.items()
+            if (is_table(value) or (isinstance(value, str | os.PathLike) and name not in options))
+            and contracts_named(name)
+        }
 
     @cached_property
     def _known(self) -> dict[str, Option]:
         """The options of all tracks, if any is given: finding them loads all tracks."""
-        if self.track_options.keys() <= self._frames.keys():
+        if self.track_options.keys() <= self._named.keys():
             return {}
         from medcontract.scoring import tracks
 
@@ -218,10 +229,14 @@ class CallOptions:
             changed["cluster"] = self.cluster
         found: dict[str, Any] = {}
         for name in self.track_options:
-            if name not in self._known and name not in self._frames:
+            if name not in self._known and name not in self._named:
                 from medcontract.contracts.suggestions import did_you_mean
+                from medcontract.evaluation.files import contract_names, contracts_named
 
-                known = sorted({*self._known, *self.accepted})
+                if contracts_named(name):
+                    value = self.track_options[name]
+                    raise CallError(f"'{name}' must be a file or a table, not {type(value).__name__}", TABLES)
+                known = sorted({*self._known, *self.accepted, *contract_names()})
                 raise CallError(f"unknown option '{name}'", did_you_mean(name, known))
         for name, each in self._known.items():
             value = self.track_options.get(name)
@@ -330,21 +345,16 @@ def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> An
 # --- single arguments
 
 
-def is_frame(value: object) -> bool:
-    """Return whether a value is a pandas DataFrame, without importing pandas."""
-    return hasattr(value, "iloc") and hasattr(value, "columns")
-
-
 def as_paths(given: Any) -> tuple[FileName, ...]:
     """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
     if isinstance(given, str | os.PathLike):
         return (given,)
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise CallError(f"expected a path or a list of paths, got {type(given).__name__}")
+        raise CallError(f"expected a path or a list of paths, got {type(given).__name__}", TABLES)
     found = tuple(given)
     for each in found:
         if not isinstance(each, str | os.PathLike):
-            hint = "pass each path as a separate argument" if isinstance(each, list | tuple) else None
+            hint = "pass each path as a separate argument" if isinstance(each, list | tuple) else TABLES
             raise CallError(f"expected a path, got {type(each).__name__}", hint)
     return found
 
@@ -381,14 +391,20 @@ def require_draft(draft: str) -> None:
         raise CallError(f"unknown draft '{draft}'", f"use one of: {', '.join(DRAFTS)}")
 
 
-def input_source(file: FileName | bytes | DataFrame, contract: str | None, name: str | None) -> Source:
-    if not is_frame(file):
+def input_source(file: FileName | bytes | TableLike, contract: str | None, name: str | None) -> Source:
+    """Open a file, bytes or a table. Raises `CallError` for anything else."""
+    if isinstance(file, str | os.PathLike | bytes):
         from medcontract.evaluation.files import input_file
 
-        return input_file(cast("FileName | bytes", file), name)
+        return input_file(file, name)
+    if not is_table(file):
+        raise CallError(f"expected a file or a table, got {type(file).__name__}", TABLES)
+    from medcontract.evaluation.files import require_table_form
     from medcontract.validation.frames import frame_source
 
-    return frame_source(cast("DataFrame", file), contract, name)
+    source = frame_source(file, name)
+    require_table_form(source, contract)
+    return source
 
 
 def file_source(path: str | Source, limits: Limits | None) -> Source:

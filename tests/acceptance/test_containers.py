@@ -400,7 +400,7 @@ def test_odd_cells_of_a_frame() -> None:
         report = medcontract.validate_frame(frame, "lesions/truth")
         assert [problem.field for problem in report.problems] == ["image_id"]
     with pytest.raises(medcontract.CallError, match="DataFrame"):
-        medcontract.validate_frame([1], "lesions/truth")  # type: ignore[arg-type]
+        medcontract.validate_frame([1], "lesions/truth")  # type: ignore[list-item]
 
 
 def test_decimals_are_numbers() -> None:

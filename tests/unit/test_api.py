@@ -354,6 +354,4 @@ def test_percent_cells(cell: str) -> None:
     record = {"image_id": "I-1", "probabilities": [cell, *[0] * 9]}
     problems += medcontract.validate(json.dumps(record).encode(), "lesions/predictions", name="x.jsonl").problems
     assert len(problems) == 2
-    assert {problem.hint for problem in problems} == {
-        "write the number without %; where 0 to 1 is expected, 25 % is 0.25"
-    }
+    assert {problem.hint for problem in problems} == {"write the share as a number from 0 to 1: 25 % is 0.25"}

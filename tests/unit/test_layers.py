@@ -73,7 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "benchmark": {"api", "contracts", "errors", "options", "rendering", "results", "scoring"},
     "challenge": {"api", "challenges", "contracts", "extras", "options", "signatures"},
     "conformance": {"api", "challenge", "errors", "normalizers"},
-    "testing": {"api", "errors", "options", "rendering", "results"},
+    "testing": {"api", "errors", "extras", "options", "results"},
     "modeling": {"catalog", "contracts", "plugins", "problems", "results", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "addresses", "api", "atomic_write", "cli", "conformance", "contracts", "errors", "rendering"},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from medcontract.api.validation import referenced_files, validate
 from medcontract.errors import CallError, InvalidData, command, option, words
-from medcontract.extras import DataFrame
+from medcontract.extras import TableLike
 from medcontract.options import (
     CallOptions,
     FileName,
@@ -35,7 +35,7 @@ _FIRST_KINDS = 20
 
 
 def score(
-    *files: FileName | DataFrame,
+    *files: FileName | TableLike,
     contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
@@ -66,8 +66,9 @@ def score(
 ) -> Score:
     """Score a submission against its truth. `files` are the files of both, in any order.
 
-    A file may be a pandas DataFrame with the columns of its contract, also by the name of the contract:
-    `score(truth=frame, predictions=frame)`. Such a name, or the id of a contract, takes DataFrames only.
+    A file may be a table with the columns of its contract: a pandas DataFrame, an Arrow table (polars, pyarrow, DuckDB)
+    or a list of dicts. Files and tables may be passed by the name of their contract: `score(truth="t.csv",
+    predictions=frame)`.
 
     Raises `CallError` if the files do not belong together. A submission that is not valid does not raise: its score is
     falsy, `valid` is False, and `reasons` explains why.
@@ -95,7 +96,7 @@ def score(
 
 
 def preflight(
-    *files: FileName | DataFrame,
+    *files: FileName | TableLike,
     contract: str | None = None,
     images: FileName | None = None,
     jobs: int = 1,
@@ -121,7 +122,7 @@ def preflight(
 ) -> Preflight:
     """Check a submission. More files, such as cases or the truth, allow more checks.
 
-    Files may be DataFrames, as in `score`.
+    Files may be tables, as in `score`.
 
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
     is a folder, `jobs` the number of processes that check images. `intervals`, `cluster` and options of tracks are
@@ -138,8 +139,8 @@ def preflight(
 
 
 def leaderboard(
-    truth: FileName,
-    *submissions: FileName,
+    truth: FileName | TableLike,
+    *submissions: FileName | TableLike | Mapping[str, FileName | TableLike],
     contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
@@ -171,6 +172,9 @@ def leaderboard(
 ) -> Leaderboard:
     """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
 
+    The truth and submissions may be tables, as in `score`. A dict has submissions by name, which may also be files:
+    `leaderboard("truth.csv", {"heron": frame, "crane": "crane.csv"})`.
+
     Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid, and with
     `strict` only if there are no warnings. A link out of its folder or to another submission, a pipe and a device are
     not read, and not valid. A file that is not a data file, such as a readme, is not a submission: it is ignored with
@@ -197,7 +201,7 @@ def leaderboard(
 
     from medcontract.evaluation.files import matching, split_known
     from medcontract.evaluation.ranking import leaderboard as rank
-    from medcontract.evaluation.submissions import submissions_in, with_measured
+    from medcontract.evaluation.submissions import named_submissions, submissions_in, with_measured
     from medcontract.evaluation.teams import read_teams
 
     if not submissions:
@@ -205,13 +209,19 @@ def leaderboard(
     settings = options.settings
     if reports is None:
         settings = settings._replace(keep=_FIRST_KINDS, alike=1)
-    split = matching([split_known(each, options.contract) for each in as_paths(submissions)])
-    found = submissions_in(split, options.limits, options.excluded)
+    tables, files = named_submissions(submissions)
+    split = matching([split_known(each, options.contract) for each in as_paths(files)])
+    found = submissions_in(split, options.limits, options.excluded, tables)
+    if tables and cache is not None:
+        raise CallError("scores of tables, and of submissions with a name, are not kept in a cache", "pass files")
     if measured is not None:
         found = with_measured(found, os.fspath(measured), options.limits)
     listed = read_teams(None if teams is None else os.fspath(teams), attempts, found.submissions, options.limits)
     given = options.files([truth])
-    inputs = [split_known(truth)[0], *(each for each in (measured, teams) if each is not None)]
+    inputs = [
+        *([split_known(truth)[0]] if isinstance(truth, str | os.PathLike) else []),
+        *(each for each in (measured, teams) if each),
+    ]
     paths = [path for path, _ in split]
     extension, render = report_as or (".json", lambda score: score.to_json())
     folder, to_page, to_reports = None, "", list[str]()
@@ -287,7 +297,7 @@ def compare(
 
 def verify(
     score: FileName | Score,
-    *files: FileName | DataFrame,
+    *files: FileName | TableLike,
     contract: str | None = None,
     jobs: int | None = None,
     engine: str | None = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.addresses import require_local
 from medcontract.errors import CallError, option, report_plugin_errors, words
-from medcontract.extras import DataFrame, DataFrameSchema
+from medcontract.extras import TABLES, DataFrameSchema, TableLike, is_table
 from medcontract.options import (
     CallOptions,
     FileName,
@@ -18,7 +18,6 @@ from medcontract.options import (
     as_paths,
     file_source,
     input_source,
-    is_frame,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ MAX_PROBLEMS = 10_000
 
 
 def validate(
-    file: FileName | bytes | DataFrame,
+    file: FileName | bytes | TableLike,
     contract: str | None = None,
     *,
     schema: FileName | None = None,
@@ -50,7 +49,7 @@ def validate(
     client: Any = None,
     strict: bool = False,
 ) -> FileReport:
-    """Check one file, given as a path or as bytes, or a pandas DataFrame as `validate_frame` does.
+    """Check one file, given as a path or as bytes, or a table, as `validate_frame` does.
 
     The path of an archive means the only data file in it.
 
@@ -75,8 +74,8 @@ def validate(
         if schema is not None:
             raise CallError("both a schema and a contract are given", "pass only one of them")
     referenced = referenced_files(images, options)
-    if schema is not None and is_frame(file):
-        raise CallError("a DataFrame is checked against a contract, not a schema", "pass contract=…")
+    if schema is not None and is_table(file):
+        raise CallError("a table is checked against a contract, not a schema", "pass contract=…")
     with options.pool() as pool:
         check = _check_for(schema, referenced, allow_refs, options.jobs, pool)
         source = input_source(file, contract, name)
@@ -165,15 +164,15 @@ def validate_files(
 
 
 @report_plugin_errors()
-def validate_frame(frame: DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
-    """Check the rows of a DataFrame against a flat contract.
+def validate_frame(frame: TableLike, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
+    """Check the rows of a table: a pandas DataFrame, an Arrow table (polars, pyarrow, DuckDB), or a list of dicts.
 
     The `record` of a problem is the position of its row, its `field` is the column. Missing values (None, NaN, NaT,
-    NA) are null. The index is ignored. Needs the extra `pandas`.
+    NA; in Arrow null) are null. The index is ignored. Needs the extra `pandas`, or for Arrow `parquet`.
     """
-    from medcontract.validation import frames
-
-    return frames.validate_frame(frame, contract, max_problems=max_problems)
+    if not is_table(frame):
+        raise CallError(f"expected a table, got {type(frame).__name__}", TABLES)
+    return validate(frame, contract, max_problems=max_problems)
 
 
 def frame_schema(contract: str) -> DataFrameSchema:
@@ -213,11 +212,11 @@ def fix(file: FileName, contract: str | None = None, *, cases: FileName | None =
     )  # fmt: skip
 
 
-def load(file: FileName | bytes, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:
+def load(file: FileName | bytes | TableLike, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:
     """Read a whole file as a validated value: an instance of the model of its contract.
 
     Raises `InvalidData`, which carries the report, if the file violates its contract, and `CallError` if it cannot be
-    checked. The value of a collection without a header (.jsonl, .csv) is a tuple of records.
+    checked. The value of a collection without a header (.jsonl, .csv, a table) is a tuple of records.
     """
     from medcontract.validation.dispatch import load_source
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec.structs import replace
 
 from medcontract.addresses import Address, as_address, is_archive, real_path
-from medcontract.containers import BY_ENDING
+from medcontract.containers import BY_ENDING, FRAME
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role, role_by_name
@@ -26,9 +26,8 @@ from medcontract.validation.records import Progress, run_parts
 from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from medcontract.evaluation.settings import Settings
+    from medcontract.extras import TableLike
     from medcontract.reading.folders import Listing
     from medcontract.reading.limits import Limits
 
@@ -69,12 +68,16 @@ def given_files(
     others: Iterable[object] = (),
     limits: Limits | None = None,
     exclude: Exclude | None = None,
+    named: Mapping[str, FileName] = MappingProxyType({}),
 ) -> GivenFiles:
     """Return the files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
 
     `others`: other files that the call reads. `limits`: for archives. `exclude`: files in folders that are not read.
+    `named`: files by the name of their contract, which is recognized if several have this name.
     """
-    wanted = matching([split(name, contract) for name in names])
+    by_name = [(as_address(os.fspath(path)), contracts_named(name)) for name, path in named.items()]
+    named_ids = [(path, ids[0] if len(ids) == 1 else None) for path, ids in by_name]
+    wanted = matching([*(split(name, contract) for name in names), *named_ids])
     stdin_once([*(path for path, _ in wanted), schema, *others])
     for path, contract_id in wanted:
         if contract_id and schema:
@@ -87,14 +90,14 @@ def given_files(
                 words("pass CONTRACT=- instead of -; for the ids ", LIST_CONTRACTS),
             )
     expanded = [(path, contract_id, expand(path, limits, exclude)) for path, contract_id in wanted]
-    named = {real_path(path) for path, _, inside in expanded if inside.files == [path]}
+    themselves = {real_path(path) for path, _, inside in expanded if inside.files == [path]}
     folders = [(path, inside) for path, _, inside in expanded if inside.files != [path]]
     found = {path_of(file): path for path, inside in folders for file in inside.files}
     skipped_files = {file.path: file for _, inside in folders for file in inside.skipped}
     return GivenFiles(
         files=[(file, contract_id) for _, contract_id, inside in expanded for file in inside.files],
-        found={file: path for file, path in found.items() if real_path(file) not in named},
-        skipped=tuple(file for file in skipped_files.values() if real_path(file.path) not in named),
+        found={file: path for file, path in found.items() if real_path(file) not in themselves},
+        skipped=tuple(file for file in skipped_files.values() if real_path(file.path) not in themselves),
     )
 
 
@@ -188,22 +191,44 @@ def input_file(file: FileName | bytes, name: str | None) -> Source:
     return source
 
 
-def given_frames(frames: Iterable[pd.DataFrame], named: Mapping[str, pd.DataFrame]) -> list[tuple[Source, str | None]]:
-    """Return the DataFrames of a call, each with its contract.
+def given_tables(tables: Iterable[TableLike], named: Mapping[str, TableLike]) -> list[tuple[Source, str | None]]:
+    """Return the tables of a call, each with its contract.
 
     `named`: by the name of their contract, such as `truth`, or by its id. The contract of the others is recognized from
-    their columns. Raises `CallError` for a frame of another contract than its name says.
+    their columns. Raises `CallError` for a table of another contract than its name says.
     """
+    found = [table_source(table) for table in tables]
+    for name, table in named.items():
+        source, recognized = table_source(table, name)
+        found.append((source, _contract_named(name, recognized)))
+        require_table_form(source, found[-1][1])
+    return found
+
+
+def table_source(table: TableLike, name: str | None = None) -> tuple[Source, str | None]:
+    """Return a table with its name, or that of the contract, and the contract that is recognized from its columns."""
+    from medcontract.reading.cells import FrameSource
     from medcontract.validation.frames import frame_source
 
-    found: list[tuple[Source, str | None]] = []
-    for frame in frames:
-        contract_id = _recognized(frame)
-        found.append((frame_source(frame, contract_id, contract_id and contract_id.partition("/")[2]), contract_id))
-    for name, frame in named.items():
-        contract_id = _contract_named(name, frame)
-        found.append((frame_source(frame, contract_id, name), contract_id))
-    return found
+    source = frame_source(table, name=name)
+    if not isinstance(source, FrameSource):
+        return source, None
+    found = of_columns(frozenset(source.columns))
+    contract_id = found.contract_id if isinstance(found, Recognized) else None
+    source.name = name or (contract_id or "/<frame>").partition("/")[2]
+    return source, contract_id
+
+
+def require_table_form(source: Source, contract_id: str | None) -> None:
+    """Raise `CallError` for a table in memory of a contract that is not flat."""
+    if source.container is FRAME and contract_id is not None and not registry.find(contract_id).columns:
+        flat = ", ".join(sorted(each.id for each in registry.compiled().values() if each.columns))
+        raise CallError(f"{contract_id} has no table form", f"use one of: {flat}")
+
+
+def contract_names() -> list[str]:
+    """Return the names of contracts as arguments: `lab_labels` for extraction/lab-labels."""
+    return [each.id.partition("/")[2].replace("-", "_") for track in registry.tracks().values() for each in track]
 
 
 def contracts_named(name: str) -> list[str]:
@@ -213,21 +238,15 @@ def contracts_named(name: str) -> list[str]:
     return [each for each in known if name in (each, each.partition("/")[2])]
 
 
-def _contract_named(name: str, frame: pd.DataFrame) -> str | None:
-    """Return the contract of a frame that is given by name; None if its columns match no contract."""
+def _contract_named(name: str, recognized: str | None) -> str | None:
+    """Return the contract of a table that is given by name; None if its columns match no contract."""
     candidates = contracts_named(name)
     flat = [each for each in candidates if registry.find(each).columns]
     if len(flat) < 2:
         return (flat or candidates)[0]
-    recognized = _recognized(frame)
     if recognized is None or recognized in flat:
         return recognized
-    raise CallError(f"'{name}' has the columns of {recognized}", f"expected a DataFrame of {' or '.join(flat)}")
-
-
-def _recognized(frame: pd.DataFrame) -> str | None:
-    found = of_columns(frozenset(map(str, frame.columns)))
-    return found.contract_id if isinstance(found, Recognized) else None
+    raise CallError(f"'{name}' has the columns of {recognized}", f"expected a table of {' or '.join(flat)}")
 
 
 class Files:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,8 +13,18 @@ from msgspec.structs import replace
 from medcontract.addresses import ARCHIVES, Address, as_address, is_archive, real_path, split_member
 from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError, option, words
-from medcontract.evaluation.files import Expanded, GivenFile, expand, list_path, no_data_files, path_of
+from medcontract.evaluation.files import (
+    Expanded,
+    GivenFile,
+    expand,
+    list_path,
+    no_data_files,
+    path_of,
+    split_known,
+    table_source,
+)
 from medcontract.evaluation.selection import SkippedFile, skipped
+from medcontract.extras import TABLES, is_table
 from medcontract.reading.folders import Exclude, missing_file_hint, why_refused, why_unreadable
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, open_source
@@ -71,21 +81,52 @@ class FoundSubmissions(NamedTuple):
     """Warnings about files among them that are not submissions."""
 
 
+def named_submissions(given: Iterable[object]) -> tuple[list[Submission], list[Any]]:
+    """Return the tables among submissions, and those in dicts by name, as submissions; and the others, which are paths.
+
+    Raises `CallError` for a name that is repeated or not a text.
+    """
+    named: dict[str, object] = {}
+    others = []
+    for number, each in enumerate(given, 1):
+        by_name: Mapping[Any, object] = each if isinstance(each, Mapping) else {f"submission {number}": each}
+        if not is_table(each) and by_name is not each:
+            others.append(each)
+            continue
+        for name, value in by_name.items():
+            if not isinstance(name, str) or not name.strip() or name in named:
+                raise CallError(f"the name of a submission is repeated, blank or not a text: {name!r}")
+            named[name] = value
+    found = []
+    for name, value in named.items():
+        if is_table(value):
+            found.append(Submission(name=name, files=(table_source(value),), given=name, is_folder=False))
+        elif isinstance(value, str | os.PathLike):
+            path, contract_id = split_known(value)
+            if not _exists(path):
+                raise _missing(path)
+            found.append(replace(_submission_at(path, contract_id), name=name))
+        else:
+            raise CallError(f"expected a file or a table, got {type(value).__name__}", TABLES)
+    return found, others
+
+
 def submissions_in(
-    given: Sequence[tuple[str, str | None]], limits: Limits | None = None, exclude: Exclude | None = None
-) -> FoundSubmissions:
+    given: Sequence[tuple[str, str | None]], limits: Limits | None = None, exclude: Exclude | None = None,
+    named: Sequence[Submission] = (),
+) -> FoundSubmissions:  # fmt: skip
     """Return a submission for each folder, archive or data file; it may have a contract, which all its files have.
 
     A pipe, a device, and a link that leads out of its folder or to another submission are submissions that cannot be
     read. Raises `CallError` if there are none.
     """
-    found: list[Submission] = []
+    found = [*named]
     notes: list[str] = []
     unique = {_place(path): (path, contract_id) for path, contract_id in reversed(given)}
     for place, (path, contract_id) in reversed(unique.items()):
         is_local = not isinstance(path, Address) and not split_member(path)
         if not _exists(path):
-            raise CallError(f"{path}: no such file or folder", missing_file_hint(path))
+            raise _missing(path)
         refused = why_refused(path, [each for each in unique if each != place]) if is_local else None
         if refused:
             source = Source(place, refused=refused)
@@ -98,6 +139,10 @@ def submissions_in(
         hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
         raise CallError("there are no submissions to rank", hint)
     return FoundSubmissions(found, notes)
+
+
+def _missing(path: str) -> CallError:
+    return CallError(f"{path}: no such file or folder", missing_file_hint(path))
 
 
 def _place(path: str) -> str:

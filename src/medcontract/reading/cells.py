@@ -1,4 +1,4 @@
-"""Cells that are Python values: as JSON, and those of a DataFrame."""
+"""Cells that are Python values: as JSON, and those of tables in memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from medcontract.containers import FRAME
+from medcontract.errors import CallError
+from medcontract.extras import TABLES, is_arrow, is_frame, is_rows, require
 from medcontract.reading.csv_rows import too_wide
 from medcontract.reading.limits import MAX_MEMBERS
 from medcontract.reading.source import Source, Unreadable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _BATCH = 8192
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
@@ -104,30 +103,66 @@ def _json_other(value: Any, missing: bool) -> str:
     return "{}"  # no JSON equivalent: an object, which no flat contract accepts
 
 
+class Table:
+    """A table in memory: how to get names, size and cells of a pandas DataFrame, an Arrow table, or a list of rows."""
+
+    def __init__(self, table: Any) -> None:
+        """Raises `CallError` for anything else, and if a package that is needed is missing."""
+        self.nan_is_missing = True
+        """NaN is a missing value, as in pandas; Arrow has null for that."""
+        if is_frame(table):
+            require("pandas", "pandas")
+            self.names = [str(name) for name in table.columns]
+        elif is_arrow(table):
+            require("pyarrow", "parquet")
+            import pyarrow
+
+            table, self.nan_is_missing = pyarrow.table(table), False
+            self.names = table.column_names
+        elif is_rows(table):
+            self.names = [str(name) for name in dict.fromkeys(name for row in table for name in row)]
+        else:
+            raise CallError(f"expected a table, got {type(table).__name__}", TABLES)
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def cells(self, start: int, stop: int) -> list[list[Any]]:
+        """Return the cells of each column, as Python values, for some rows."""
+        table = self._table
+        if is_frame(table):
+            part = table.iloc[start:stop]
+            return [part.iloc[:, number].tolist() for number in range(part.shape[1])]
+        if is_rows(table):
+            return [[row.get(name) for row in table[start:stop]] for name in self.names]
+        part = table.slice(start, stop - start)
+        return [part.column(number).to_pylist() for number in range(part.num_columns)]
+
+
 class FrameSource(Source):
-    """The rows of a DataFrame. It has no bytes; its size is the number of rows."""
+    """The rows of a table in memory. It has no bytes; its size is the number of rows."""
 
     container = FRAME
 
-    def __init__(self, frame: pd.DataFrame, name: str) -> None:
+    def __init__(self, table: Any, name: str) -> None:
         super().__init__(b"", name)
-        self._frame = frame
+        self.table = Table(table)
 
     @cached_property
     def columns(self) -> list[str]:
-        if self._frame.shape[1] > MAX_MEMBERS:
+        if len(self.table.names) > MAX_MEMBERS:
             raise Unreadable(too_wide())
-        return [str(column) for column in self._frame.columns]
+        return self.table.names
 
     def prepare(self) -> None:
         super().prepare()
-        self.size = len(self._frame)
+        self.size = len(self.table)
 
     def blocks(self) -> Iterator[list[list[Any]]]:
         """The cells of each column, as Python values, for some rows at a time."""
-        for start in range(0, len(self._frame), _BATCH):
-            part = self._frame.iloc[start : start + _BATCH]
-            yield [part.iloc[:, number].tolist() for number in range(part.shape[1])]
+        for start in range(0, len(self.table), _BATCH):
+            yield self.table.cells(start, start + _BATCH)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The cells of each row."""
@@ -143,7 +178,7 @@ class FrameSource(Source):
             keys = [_json_text(self.columns[number]) for number in order]
             digest = hashlib.sha256()
             for cells in self.rows():
-                values = (cell_json(cells[number], missing=True) for number in order)
+                values = (cell_json(cells[number], self.table.nan_is_missing) for number in order)
                 members = ",".join(f"{key}:{value}" for key, value in zip(keys, values, strict=True))
                 digest.update(f"{{{members}}}\n".encode())
             self.note_digest(digest.hexdigest())

@@ -83,6 +83,10 @@ class Result(Item, frozen=True, kw_only=True):
         """Exactly what the command prints with `--format json`."""
         return dumps(self.to_dict(show_values))
 
+    def to_text(self, show_values: bool = False) -> str:
+        """What the command prints on a terminal without colors."""
+        return self._rendered("text", show_values)
+
     def to_html(self, show_values: bool = False) -> str:
         """A page, like `--format html`. Raises `CallError` for results without pages."""
         return self._rendered("html", show_values)

@@ -64,7 +64,7 @@ class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
     """The contracts of the files that were checked."""
 
     _listed = "problems"
-    _columns = ("check", *PROBLEM_COLUMNS)
+    _columns = ("check", "status", "detail", *PROBLEM_COLUMNS)
 
     @classmethod
     def of(cls, checks: tuple[Check, ...], score: Score | None = None) -> Preflight:
@@ -86,9 +86,11 @@ class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
         return tuple(problem for check in self.checks for problem in check.problems)
 
     def _rows(self, show_values: bool) -> list[Row]:
-        return [
-            {"check": check.id, **problem.to_dict(show_values)} for check in self.checks for problem in check.problems
-        ]
+        rows: list[Row] = []
+        for check in self.checks:
+            row: Row = {"check": check.id, "status": check.status, "detail": check.detail}
+            rows += [{**row, **problem.to_dict(show_values)} for problem in check.problems] or [row]
+        return rows
 
     def _failing_on_warnings(self) -> Preflight:
         """The checklist for `strict`: checks that found warnings fail, including that of the score."""

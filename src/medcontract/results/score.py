@@ -306,6 +306,15 @@ class Score(Listing[FileProblem], frozen=True, kw_only=True):
         return self.intervals.figures.get(pointer(path)) if self.intervals else None
 
     @property
+    def figures(self) -> dict[str, float | None]:
+        """The figures by name, the headline first; names of nested ones are joined with dots (`f1_by_class.MEL`)."""
+        name, value = self.headline
+        figures = dict(_numbers(self.result or {}))
+        if value is not None:  # first, whether it is in the result or derived from it
+            figures = {name: figures.pop(name, value), **figures}
+        return figures
+
+    @property
     def decision(self) -> str | None:
         """GO or NO-GO, in tracks that have a decision."""
         return self._display.decision
@@ -338,15 +347,11 @@ class Score(Listing[FileProblem], frozen=True, kw_only=True):
     _columns = ("figure", "value")
 
     def _rows(self, show_values: bool) -> list[Row]:
-        name, value = self.headline
-        figures = dict(_numbers(self.result or {}))
-        if value is not None:  # first, whether it is in the result or derived from it
-            figures = {name: figures.pop(name, value), **figures}
-        rows: list[Row] = [{"figure": name, "value": value} for name, value in figures.items()]
+        rows: list[Row] = [{"figure": name, "value": value} for name, value in self.figures.items()]
         if self.intervals is None:
             return rows
         found = {".".join(pointer_tokens(place)): bounds for place, bounds in self.intervals.figures.items()}
-        found[name] = self.intervals._headline
+        found[self.headline[0]] = self.intervals._headline
         for row in rows:
             row["low"], row["high"] = found.get(str(row["figure"])) or (None, None)
         return rows

@@ -70,6 +70,12 @@ class Problem(Item, frozen=True, kw_only=True):
             return f":{self.line}" if self.column is None else f":{self.line}:{self.column}"
         return "" if self.record is None else f", record {self.record}"
 
+    def __str__(self) -> str:
+        """The place, the code and the message, without values of records."""
+        place = self._place.lstrip(":, ")
+        place = ":".join(filter(None, (getattr(self, "file", None), place)))
+        return f"{f'{place}: ' if place else ''}{self.severity} {self.code} {self.message}"
+
     def _summary(self) -> str:
         place = self._place.lstrip(":, ")
         return f"{self.code} {self.severity}{f' at {place}' if place else ''}"

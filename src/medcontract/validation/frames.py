@@ -12,10 +12,11 @@ from itertools import count
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from medcontract.contracts import recognition, registry
+from medcontract.containers import JSONL
+from medcontract.contracts import recognition
 from medcontract.contracts.fast_decoder import RowDecoders
 from medcontract.errors import CallError
-from medcontract.extras import require
+from medcontract.extras import is_rows
 from medcontract.problems import Ref
 from medcontract.reading import parquet
 from medcontract.reading.cells import FrameSource, cell_json, cells_json
@@ -30,40 +31,22 @@ from medcontract.reading.located_records import (
     too_large,
 )
 from medcontract.reading.source import Source
-from medcontract.results.validation import FileReport
 from medcontract.types import BOOLEANS, Column
-from medcontract.validation.records import Recognition, RecordsValidator
-from medcontract.validation.report import ProblemCollector
+from medcontract.validation.records import Recognition
 from medcontract.validation.tables import TableReader
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from medcontract.extras import TableLike
 
 
-def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10_000) -> FileReport:
-    """Check the rows of a DataFrame against a flat contract.
-
-    `record` of a problem is the position of its row, `field` its column. Missing values (None, NaN, NaT, NA) are
-    null. The index is ignored. Raises `CallError` without the extra `pandas`.
-    """
-    source = frame_source(frame, contract)
-    validator = RecordsValidator(FrameReader(source, registry.find(contract), ProblemCollector(max_problems)))
-    validator.run()
-    return validator.report()
-
-
-def frame_source(frame: pd.DataFrame, contract: str | None, name: str | None = None) -> FrameSource:
-    """A DataFrame as input. Raises `CallError` if it is something else, and for a contract that is not flat."""
-    require("pandas", "pandas")
-    import pandas as pd
-
-    compiled = None if contract is None else registry.find(contract)
-    if not isinstance(frame, pd.DataFrame):
-        raise CallError(f"expected a pandas DataFrame, got {type(frame).__name__}")
-    if compiled and not compiled.columns:
-        flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
-        raise CallError(f"{contract} has no table form", f"use one of: {flat}")
-    return FrameSource(frame, name or "<frame>")
+def frame_source(table: TableLike, name: str | None = None) -> Source:
+    """Return a table in memory as input; rows with nested values are the lines of a `.jsonl`."""
+    if not is_rows(table) or not any(isinstance(cell, list | tuple | dict) for row in table for cell in row.values()):
+        return FrameSource(table, name or "<frame>")
+    lines = "\n".join(cell_json(row, missing=True) for row in table)
+    source = Source(lines.encode(), name or "<rows>")
+    source.container = JSONL
+    return source
 
 
 NO_LINE = Ref(-1, 0, None, (), 0)
@@ -149,10 +132,9 @@ class CellsReader(TableReader):
 
 
 class FrameReader(CellsReader):
-    """A DataFrame."""
+    """A table in memory."""
 
     source: FrameSource
-    nan_is_missing = True
 
     @classmethod
     def recognize(cls, source: Source) -> Recognition:
@@ -161,6 +143,7 @@ class FrameReader(CellsReader):
 
     def begin(self) -> bool:
         self.names = self.source.columns
+        self.nan_is_missing = self.source.table.nan_is_missing
         return super().begin()
 
     def cells(self) -> Iterator[list[list[Any]]]:

@@ -247,8 +247,9 @@ def test_frames(tmp_path: Path) -> None:
     assert list(problems.columns[:3]) == ["file", "code", "severity"]
     assert MARKER not in problems.drop(columns="file").to_csv()
     assert figures.set_index("figure")["value"]["mean_accuracy"] == pytest.approx(50)
-    assert list(checks.columns[:3]) == ["check", "file", "code"]
+    assert list(checks.columns[:4]) == ["check", "status", "detail", "file"]
     assert "coverage" in set(checks["check"])
+    assert {"passed", "skipped"} <= set(checks["status"])
     assert (list(ranking["valid"]), list(ranking["rank"]), "mean_accuracy" in ranking) == ([True], [1], True)
     assert list(changes.columns) == ["kind", "id", "figure", "before", "after", "delta"]
     assert set(changes["kind"]) >= {"submission", "documents", "gates"}

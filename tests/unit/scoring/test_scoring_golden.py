@@ -1445,10 +1445,10 @@ def test_nobody_else_can_vouch() -> None:
         validated(Mine())
 
 
-def test_score_takes_files_only(tmp_path: Path) -> None:
-    """The public function reads files itself: there is no way to hand it records."""
-    with pytest.raises((TypeError, medcontract.CallError)):
-        medcontract.score(THREE, RIGHT)  # type: ignore[arg-type]
+def test_score_takes_files_and_tables_only(tmp_path: Path) -> None:
+    """The public function validates what it is given: a record or a whole document is neither a file nor a table."""
+    with pytest.raises(medcontract.CallError, match="expected a path, got dict"):
+        medcontract.score(THREE[0], RIGHT[0])  # type: ignore[arg-type]
     with pytest.raises(medcontract.CallError):
         medcontract.score(*document(tmp_path, "telemetry", telemetry()))
 
