@@ -65,7 +65,7 @@ def _public() -> list[tuple[str, Any]]:
 @pytest.mark.parametrize(("name", "value"), [pytest.param(*each, id=each[0]) for each in _public()])
 def test_signatures_can_be_read(name: str, value: Any) -> None:
     """`help`, editors and type checkers resolve every annotation of a public name."""
-    assert inspect.signature(value)
+    assert inspect.signature(value) is not None
     assert isinstance(typing.get_type_hints(value), dict)
     assert inspect.getdoc(value) or "." in name, f"{name} has no docstring"
 
@@ -98,10 +98,10 @@ def test_rows_with_nested_values_are_records(truth: Path) -> None:
 
 def test_missing_values() -> None:
     """None is missing everywhere; NaN is in pandas and in rows, but Arrow has null for that."""
-    rows = [{"image_id": "I-0", "label": None}, {"image_id": "I-1", "label": "NV"}]
+    rows: list[dict[str, Any]] = [{"image_id": "I-0", "label": None}, {"image_id": "I-1", "label": "NV"}]
     for make in TABLES.values():
         assert [problem.code for problem in medcontract.validate(make(rows), "lesions/truth")] == ["MC103"]
-    numbers = [{**ROWS[0], "NV": float("nan")}]
+    numbers: list[dict[str, Any]] = [{**ROWS[0], "NV": float("nan")}]
     found = {name: {each.code for each in medcontract.validate(make(numbers))} for name, make in TABLES.items()}
     assert found["pandas"] == found["rows"] == {"MC103"}
     assert found["pyarrow"] == found["another library"] == {"MC016"}
