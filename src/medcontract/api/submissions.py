@@ -146,6 +146,8 @@ def leaderboard(
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
     measured: FileName | None = None,
+    intervals: bool = False,
+    cluster: str | None = None,
     participant: bool = False,
     plugin_errors: bool = True,
     jobs: int | None = None,
@@ -192,6 +194,9 @@ def leaderboard(
     `team`: it comes before names in the files. With `attempts`, only the best or the last (in the order of the table)
     submission of each team is ranked. `columns` are names of figures: pages show these, in this order. With `blind`
     there are no ranks and figures, and reports have no rank.
+
+    `intervals` adds an interval to each headline, a range to each rank, and says which submissions can be told apart.
+    `cluster` is that of `score`.
 
     `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
     nor the truth, the protocol, the settings or the versions have changed.

@@ -31,6 +31,7 @@ Examples:
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
 @options.scoring
+@options.intervals
 @click.option(
     "--measured",
     metavar="DIR",

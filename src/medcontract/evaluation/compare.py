@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, report_plugin_errors
 from medcontract.evaluation.score import versions
+from medcontract.extras import require
 from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
@@ -19,7 +22,7 @@ from medcontract.scoring.comparison import RowGroup, without_metadata
 from medcontract.scoring.expected import validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.protocol import fingerprint_of
-from medcontract.scoring.track import Track
+from medcontract.scoring.track import Figure, Track
 from medcontract.validation.dispatch import validate_source
 from medcontract.validation.report import ProblemCollector
 
@@ -48,15 +51,17 @@ def compare(
     groups: list[tuple[RowGroup, RowGroup]] = []
     if track and left and right:
         groups = list(zip(track.comparison.row_groups(left), track.comparison.row_groups(right), strict=True))
+    figures = tuple(_deltas(_figures(track, left), _figures(track, right)))
+    figures, unsure = _with_intervals(before, after, figures, lower, track.figures if track else ())
     return Comparison(
         track=before.track,
         fingerprint=before.protocol.fingerprint,
-        figures=tuple(_deltas(_figures(track, left), _figures(track, right))),
+        figures=figures,
         rows=tuple(row for old, new in groups for row in _rows(old, new, lower)),
         before=_state(before),
         after=_state(after),
         reasons=tuple(f"{side}: {reason}" for score, side in sides for reason in score.reasons),
-        warnings=tuple(_warnings(before, after, track)),
+        warnings=(*_warnings(before, after, track), *unsure),
         _names=tuple(names),
         _contracts=tuple(tuple(file.contract for file in score.inputs) for score, _ in sides),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
@@ -64,6 +69,40 @@ def compare(
         _lower=lower,
         **versions(),
     )
+
+
+def _with_intervals(
+    before: Any, after: Any, figures: tuple[Delta, ...], lower: frozenset[str], described: Sequence[Figure]
+) -> tuple[tuple[Delta, ...], list[str]]:
+    """Add the interval of the change of the headline, if both scores have replicates, or say why there is none.
+
+    Raises `CallError` for replicates of other cases.
+    """
+    both = [(side, score.intervals) for side, score in (("baseline", before), ("rerun", after)) if score.intervals]
+    if len(both) < 2:
+        return figures, [f"only the {side} has intervals: the change has none" for side, _ in both]
+    (_, old), (_, new) = both
+    for name in ("unit", "units", "groups", "resamples", "level"):
+        one, other = getattr(old, name), getattr(new, name)
+        if one != other:
+            shown = " and ".join(", ".join(each) if isinstance(each, tuple) else str(each) for each in (one, other))
+            raise CallError(f"the intervals are computed from other {name}, so they cannot be compared", shown)
+    if old.replicates is None or new.replicates is None:
+        return figures, ["scores for participants have no replicates: the change has no interval"]
+    name, other = old.replicates.figure, new.replicates.figure
+    place = next((n for n, delta in enumerate(figures) if delta.name == _plain_name(name)), None)
+    if name != other or place is None or figures[place].delta is None:
+        return figures, ["the scores are ranked by different figures: the change has no interval"]
+    values = old.replicates.values, new.replicates.values
+    if len(values[0]) != old.resamples or len(values[1]) != old.resamples:
+        raise CallError("the number of replicates is not that of the resamples", "the file was edited: score it again")
+    require("numpy", "stats")
+    from medcontract.evaluation.certainty import of_change
+
+    scaled = not any(figure.name == name and None in (figure.low, figure.high) for figure in described)
+    found, why = of_change(figures[place], old.level, *values, lower_is_better=name in lower, scaled=scaled)
+    sure = replace(figures[place], **found)
+    return (*figures[:place], sure, *figures[place + 1 :]), [f"the change has no interval: {why}"] if why else []
 
 
 def _state(score: Any) -> str:

@@ -27,8 +27,15 @@ from medcontract.errors import (
 )
 from medcontract.evaluation.files import Files, GivenFile, gather, path_of
 from medcontract.evaluation.headers import HeaderOverrides, require_possible_fields
+from medcontract.evaluation.intervals import drawn, wants_intervals
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
-from medcontract.evaluation.score import Scored, environment, protocol_for, score_against, track_of
+from medcontract.evaluation.score import (
+    Scored,
+    environment,
+    protocol_for,
+    score_against,
+    track_of,
+)
 from medcontract.evaluation.selection import reason_for, skipped_problems, unused_problems
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import Submission
@@ -69,6 +76,8 @@ class Contest:
         self.track = track_of(files)
         roles = self.track.roles
         protocol = protocol_for(self.track, settings, ranking=True)
+        self.intervals = wants_intervals(self.track, protocol, settings)
+        self.settings = self.settings._replace(keep_answers=self.intervals and self.track.ranking.protocol is not None)
         self.scorer = self.track.scorer(protocol, settings.scoring, files.groups)
         self._scorers: dict[frozenset[str], Scorer] = {}
         if not any(name in files.groups for name in roles.truths):
@@ -98,6 +107,8 @@ class Contest:
         self.notes += self._about_frozen()
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}; nothing can be scored against it")
+        if self.intervals:
+            drawn(self.truth)  # before it is sent to other processes
 
     def _about_frozen(self) -> Iterator[str]:
         """Warn that a frozen protocol is used as it is, also where a ranking has another default."""
@@ -268,6 +279,7 @@ class Contest:
             scored, verdict=verdict, problems=() if verdict.valid else first_error(scored.problems), private=(),
             hints=(), remarks=tuple(each for each in scored.remarks if each.code in FLAGS), remediation=(),
             breakdown=(), tally=scored.tally if self.track.ranking.protocol else None,
+            intervals=scored.intervals and replace(scored.intervals, figures={}, undefined={}, replicates=None),
         )  # fmt: skip
 
     def __getstate__(self) -> _SentTruth:
@@ -282,6 +294,7 @@ class Contest:
             protocol=self.scorer.protocol,
             files=[(p.contract.id, p.name, p.how, p.source.sha256(), p.report, p.collector) for p in truth.parts],
             expected={name: each.export() for name, each in truth.expected.items()},
+            fields={name: each.fields for name, each in truth.expected.items()},
             plain={name: getattr(truth, name) for name in ("headers", "content", "documents", "invalid_ids")},
         )
 
@@ -299,6 +312,8 @@ class _SentTruth(Struct, kw_only=True):
     protocol: Protocol
     files: list[tuple[str, str, str | None, str, FileReport, ProblemCollector]]
     expected: dict[str, ExpectedItems]
+    fields: dict[str, dict[str, list[Any]]]
+    """Values that are kept of the truth, in the order of its items."""
     plain: dict[str, Any]
     """What can be sent as it is, by field of the truth."""
 
@@ -308,6 +323,8 @@ class _SentTruth(Struct, kw_only=True):
         pairs = {pair.truth: pair for pair in scorer.pairs}
         truth = Truth(track=track, scorer=scorer, **self.plain)
         truth.expected = {name: Expected.of(pairs[name], each) for name, each in self.expected.items()}
+        for name, fields in self.fields.items():
+            truth.expected[name].fields = fields
         for contract, name, how, sha256, report, collector in self.files:
             source = Source(b"", name)
             source.note_digest(sha256)

@@ -1,20 +1,24 @@
-"""Intervals of a score: whether they are wanted, what is drawn, and what participants see of them."""
+"""Intervals of a score: whether they are wanted, what is drawn, and what participants and rankings see of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from medcontract.evaluation.loading import Truth
 from medcontract.evaluation.settings import Settings
 from medcontract.extras import require
 from medcontract.results.score import Intervals
+from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import INTERVAL_PARAMETERS, Protocol
 from medcontract.scoring.rational import coarse
+from medcontract.scoring.scorer import Answers, Finished, Scorer
 from medcontract.scoring.track import Track
 
 if TYPE_CHECKING:
+    from medcontract.evaluation.score import Scored
     from medcontract.scoring.resampling import Samples
 
 
@@ -57,3 +61,67 @@ def shown_intervals(found: Intervals | None, result: dict[str, Any] | None, part
 
 def _coarse(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     return bounds and (coarse(bounds[0]), coarse(bounds[1]))
+
+
+# --- rankings, whose protocol may depend on all submissions
+
+
+class KeptDocument(NamedTuple):
+    """An auxiliary file, by field, in a form that can be kept and sent."""
+
+    fields: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class KeptAnswers(Struct, kw_only=True):
+    """Answers without the truth, in a form that can be kept and sent."""
+
+    marks: dict[str, dict[str, list[Any]]]
+    """By the contract of the truth, then by run: the mark of each item."""
+    documents: dict[str, Any]
+    headers: dict[str, dict[str, Any]]
+    names: dict[str, tuple[str, ...]]
+    settings: dict[str, str]
+
+    @classmethod
+    def of(cls, answers: Answers) -> KeptAnswers:
+        documents = {
+            name: KeptDocument(asdict(each)) if isinstance(each, Struct) else each
+            for name, each in answers.documents.items()
+        }
+        marks = {
+            truth: {run: marks.listed(pairing.expected.total) for run, marks in pairing.runs().items()}
+            for truth, pairing in answers.pairings.items()
+        }
+        return cls(
+            marks=marks, documents=documents, headers=answers.headers, names=answers.names, settings=answers.settings
+        )
+
+    def with_truth(self, truth: Truth) -> Answers:
+        pairings = {}
+        for pair in truth.scorer.pairs:
+            if pair.truth in self.marks:
+                pairings[pair.truth] = pairing = Pairing(pair, truth.expected[pair.truth])
+                for run, listed in self.marks[pair.truth].items():
+                    pairing.named.add(run)
+                    marked = [number for number, mark in enumerate(listed) if mark is not None]
+                    pairing.marks_of(run).add(marked, [listed[number] for number in marked])
+        return Answers(
+            pairings=pairings, documents=self.documents, headers=self.headers, names=self.names, settings=self.settings
+        )
+
+
+def final_intervals(scored: Scored, verdict: Finished, truth: Truth, scorer: Scorer) -> Intervals | None:
+    """Return the intervals under the final protocol of a ranking, which may not be that of the score."""
+    if scored.intervals is None or verdict.result is None or scored.answers is None:
+        return None if verdict.result is None else scored.intervals
+    if scored.protocol == scorer.protocol:
+        return scored.intervals
+    from medcontract.scoring.resampling import intervals_of
+
+    return intervals_of(truth.track, scorer, scored.answers.with_truth(truth), verdict, drawn(truth)).intervals

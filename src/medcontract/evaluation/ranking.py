@@ -15,7 +15,15 @@ from medcontract.errors import CallError, MedcontractError, report_plugin_errors
 from medcontract.evaluation.contest import FLAGS, Contest, first_error, scores
 from medcontract.evaluation.copies import copies
 from medcontract.evaluation.files import GivenFile
-from medcontract.evaluation.score import Scored, described_input, processing, score_result, title, versions
+from medcontract.evaluation.intervals import final_intervals
+from medcontract.evaluation.score import (
+    Scored,
+    described_input,
+    processing,
+    score_result,
+    title,
+    versions,
+)
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import FoundSubmissions, Submission
 from medcontract.evaluation.teams import Teams
@@ -29,6 +37,7 @@ from medcontract.scoring.scorer_checks import figures_of, for_participants
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
+    from medcontract.evaluation.certainty import Certainty
 
 NO_TEAMS = Teams(())
 _MOST_COPIES = 5
@@ -124,7 +133,8 @@ def feedback_on(scored: Scored, contest: Contest, scorer: Scorer, rank: int | No
     """Return the result of a submission. It agrees with its entry in the ranking."""
     try:
         verdict = _final_verdict(scored, scorer)
-        score = score_result(replace(scored, verdict=verdict, protocol=scorer.protocol))
+        intervals = final_intervals(scored, verdict, contest.truth, scorer)
+        score = score_result(replace(scored, verdict=verdict, protocol=scorer.protocol, intervals=intervals))
         return replace(score, _display=replace(score._display, rank=rank))
     except MedcontractError:
         raise
@@ -214,6 +224,7 @@ def _board(
         *_shared_warnings(ranked),
     )
     headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(track, by)
+    certainty = None if blind or not contest.intervals else _certainty(contest, scorer, ranked, by, lower_is_better)
     return Leaderboard(
         track=track.id,
         protocol=ProtocolUsed(**scorer.protocol.describe()),
@@ -221,8 +232,9 @@ def _board(
         combined=contest.combined,
         headline=headline,
         warnings=warnings,
-        submissions=tuple(_entries(ranked, headline, participant, blind)),
+        submissions=tuple(_entries(ranked, headline, participant, blind, certainty)),
         blind=blind or None,
+        **(certainty.board if certainty else {}),
         **versions(),
         _title=title(),
         _figures=track.figures,
@@ -261,7 +273,26 @@ def _shared_warnings(candidates: Sequence[_Candidate]) -> list[str]:
     return shared
 
 
-def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool, blind: bool) -> Iterator[LeaderboardEntry]:
+def _certainty(
+    contest: Contest, scorer: Scorer, ranked: Sequence[_Candidate], by: str, lower_is_better: bool
+) -> Certainty | None:
+    """Say how sure the ranking is, for participants rounded."""
+    from medcontract.evaluation.certainty import RankedRow, of_ranking
+
+    rows = []
+    for each in ranked:
+        if each.rank is not None:
+            intervals = final_intervals(each.scored, each.verdict, contest.truth, scorer)
+            figure = None if intervals is None else intervals._ranked_by.get(by)
+            value = getattr(each.verdict, by)
+            rows.append(RankedRow(name=each.name, headline=value, intervals=intervals, by=figure))
+    clustered = bool(scorer.protocol.word("cluster"))
+    return of_ranking(rows, lower_is_better, clustered, coarse if contest.settings.participant else None)
+
+
+def _entries(
+    ranked: Sequence[_Candidate], headline: str, participant: bool, blind: bool, certainty: Certainty | None
+) -> Iterator[LeaderboardEntry]:
     """Return the entries. A name of a figure that may contain data is replaced by a number.
 
     `blind`: without ranks and figures, by name.
@@ -272,6 +303,7 @@ def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool, bli
     hidden = sorted(name for name in names if not is_plain(name) and name != headline)
     shown_names = {**{name: name for name in names}, **{name: f"…{n}" for n, name in enumerate(hidden, 1)}}
     shown = coarse if participant else lambda value: value
+    sure = iter(certainty.entries if certainty else ())
     for each in ranked:
         verdict, scored = each.verdict, each.scored
         decision: Any = verdict.decision or None
@@ -290,6 +322,7 @@ def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool, bli
             inputs=scored.inputs,
             _number=each.number,
             _flags=tuple(sorted({remark.code for remark in scored.remarks} & FLAGS)),
+            **(next(sure, {}) if each.rank is not None else {}),
         )
 
 

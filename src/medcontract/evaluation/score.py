@@ -24,7 +24,7 @@ from medcontract.evaluation.headers import (
     require_fields,
     require_possible_fields,
 )
-from medcontract.evaluation.intervals import drawn, shown_intervals, wants_intervals
+from medcontract.evaluation.intervals import KeptAnswers, drawn, shown_intervals, wants_intervals
 from medcontract.evaluation.loading import (
     Readings,
     Truth,
@@ -126,6 +126,8 @@ class Scored(Struct, kw_only=True):
     """The figures of groups of cases, if requested."""
     tally: Tally | None = None
     """What the figures were computed from; another protocol can be applied to it."""
+    answers: KeptAnswers | None = None
+    """What intervals were computed from, if another protocol may be applied to it."""
     about_figures: tuple[str, ...] = ()
     """The warnings that the figures gave, which others under another protocol may not give."""
     failure: Literal["", "call", "scoring"] = ""
@@ -350,6 +352,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     scored = _assembled(truth, verdict, listed, files.unread, participant)
     scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
     scored.intervals = intervals
+    scored.answers = KeptAnswers.of(_answers(readings)) if intervals and settings.keep_answers else None
     _add_subgroups(scored, readings, columns, settings)
     counted = Counter[str]()
     for part in own:

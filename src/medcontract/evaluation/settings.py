@@ -46,6 +46,8 @@ class Settings(NamedTuple):
     """Compare the figures with those of an answer that is the same for all items; not in a ranking without feedback."""
     header: tuple[tuple[str, str], ...] = ()
     """Header fields that the caller sets."""
+    keep_answers: bool = False
+    """Keep what intervals are computed from: the protocol of a ranking may change."""
     by: tuple[By, ...] = ()
     """The fields to group cases by."""
     groups: Table | None = None

@@ -84,7 +84,10 @@ def table_lines(table: Table, most: int = MOST_CASES) -> Iterator[str]:
         return
     yield _row(table.head)
     yield "|" + "".join("---:|" if right else "---|" for right in table.right_aligned)
-    yield from map(_row, table.rows)
+    for count, row in enumerate(table.rows, 1):
+        yield _row(row)
+        if count == table.line_after < len(table.rows):
+            yield f"|{' --- |' * len(row)}"
     if table.note:
         yield ""
         yield escaped(table.note)

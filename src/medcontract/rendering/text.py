@@ -116,6 +116,8 @@ def table_lines(table: Table, style: Style, most: int = MOST_CASES) -> Iterator[
         padded = [cell.rjust(width) if right else cell.ljust(width) for cell, width, right in columns]
         line = "  " + "  ".join(padded).rstrip()
         yield style(line, "dim") if table.title and position == 0 else line
+        if table.line_after and position == table.line_after - (0 if table.title else 1) < len(cells) - 1:
+            yield "  " + "-" * (sum(widths) + 2 * len(widths) - 2)
     if table.note:
         yield f"  {style(clean(table.note), 'dim')}"
 

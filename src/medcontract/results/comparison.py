@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Result, Row, Sha256, Str
+from medcontract.results.base import Item, Result, Row, Sha256, Str, Unit
 from medcontract.results.score import Environment
 
 
@@ -31,6 +31,14 @@ class Delta(Item, frozen=True, kw_only=True):
     """Its value in the rerun; null if undefined or absent."""
     delta: float | None
     """The change, `after - before`; null if it cannot be computed."""
+    interval: tuple[float, float] | None = None
+    """The interval of the change. Like the following, only of the headline of two scores with intervals."""
+    p: Unit | None = None
+    """The probability of a change that is at least as large if there is none."""
+    verdict: Literal["better", "worse", "cannot tell"] | None = None
+    """What can be concluded."""
+
+    _optional = frozenset({"interval", "p", "verdict"})
 
     @classmethod
     def of(cls, name: str, before: float | None = None, after: float | None = None) -> Delta:

@@ -9,8 +9,48 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, NonNegative, Position, Result, Row, Str, plain
+from medcontract.results.base import Count, Item, NonNegative, Position, Result, Row, Str, Unit, plain
 from medcontract.results.score import Environment, FileProblem, InputFile, Processing, ProtocolUsed
+
+
+class Neighbors(Item, frozen=True, kw_only=True):
+    """Two submissions with adjacent ranks."""
+
+    above: Str
+    """The name of the one with the better rank."""
+    below: Str
+    """The name of the other."""
+    difference: float
+    """How much better the headline of the first is."""
+    interval: tuple[float, float]
+    """The interval of the difference."""
+    p: Unit
+    """The probability of a difference that is at least as large if there is none."""
+    p_holm: Unit
+    """`p`, corrected by Holm for the number of neighbors."""
+
+
+class RankingIntervals(Item, frozen=True, kw_only=True):
+    """What the intervals of a ranking are computed from."""
+
+    level: Unit
+    """The share of such intervals that contain the true value."""
+    resamples: Position
+    """The number of replicates, which all submissions share."""
+    unit: tuple[Str, ...]
+    """The fields that identify what is drawn."""
+    units: Count
+    """The number of units."""
+    groups: Count
+    """The number of groups that units are drawn in."""
+    undefined: dict[str, Str]
+    """Why something has no interval, by JSON pointer."""
+
+    _clustered: bool = False
+    """Units are clusters of cases."""
+
+
+_OF_INTERVALS = ("interval", "rank_interval", "first_share", "tied_with_first")
 
 
 class LeaderboardEntry(Item, frozen=True, kw_only=True):
@@ -40,8 +80,18 @@ class LeaderboardEntry(Item, frozen=True, kw_only=True):
     """Warnings about the submission."""
     inputs: tuple[InputFile, ...]
     """The files of the submission."""
+    interval: tuple[float, float] | None = None
+    """The interval of the headline; null if there is none. Like the following, only with --intervals, if ranked."""
+    rank_interval: tuple[Position, Position] | None = None
+    """The best and the worst rank that are plausible; null if unknown."""
+    first_share: Unit | None = None
+    """The share of replicates in which it is first; ties are divided equally."""
+    tied_with_first: bool | None = None
+    """Whether it cannot be told apart from the first."""
 
-    _optional = frozenset({"decision", "problem"})
+    _optional = frozenset({"decision", "problem", *_OF_INTERVALS})
+    _with_intervals: bool = False
+    """The fields of intervals are in the output, even if they are null."""
 
     _number: int = 0
     """Its place in the call."""
@@ -49,6 +99,10 @@ class LeaderboardEntry(Item, frozen=True, kw_only=True):
     """A link to its report."""
     _flags: tuple[str, ...] = ()
     """Codes of warnings that mark it in the ranking. JSON has them in `warnings` only: its schema is published."""
+
+    def _data(self, show_values: bool) -> dict[str, Any]:
+        data: dict[str, Any] = super()._data(show_values)
+        return {**data, **{name: data.get(name) for name in _OF_INTERVALS}} if self._with_intervals else data
 
 
 class CombinedScore(Item, frozen=True, kw_only=True):
@@ -81,6 +135,12 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     """True with --blind: submissions are listed by name, without ranks and figures. Absent otherwise."""
     submissions: tuple[LeaderboardEntry, ...]
     """Submissions by rank; those that are not valid last, by name."""
+    intervals: RankingIntervals | None = None
+    """What intervals are computed from. Like the following, only with --intervals, if a submission is ranked."""
+    neighbours: tuple[Neighbors, ...] | None = None
+    """Each ranked submission and the next one; null if unknown."""
+    detectable: NonNegative | None = None
+    """The smallest difference from the first that would have been significant, estimated from the first two."""
     warnings: tuple[Str, ...]
     """Warnings about the ranking."""
     medcontract_version: Str
@@ -88,7 +148,10 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     environment: Environment
     """The environment that it was computed in."""
 
-    _optional = frozenset({"blind", "combined"})
+    _optional = frozenset({"blind", "combined", "detectable", "intervals", "neighbours"})
+
+    _better: tuple[tuple[float, ...], ...] = ()
+    """The share of replicates in which a ranked submission is better than another, for a few submissions."""
 
     _figures: tuple[Any, ...] = ()
     """The descriptions of the figures (`scoring.track.Figure`)."""
@@ -112,10 +175,15 @@ class Leaderboard(Result, frozen=True, kw_only=True):
             {
                 **{name: plain(getattr(entry, name)) for name in names},
                 **({"flags": " ".join(entry._flags)} if flagged else {}),
+                **(_of_intervals(entry) if self.intervals else {}),
                 **entry.figures,
             }
             for entry in self.submissions
         ]
+
+    def _data(self, show_values: bool) -> dict[str, Any]:
+        data: dict[str, Any] = super()._data(show_values)
+        return {"neighbours": None, "detectable": None, **data} if self.intervals else data
 
     @property
     def warned(self) -> bool:
@@ -132,3 +200,11 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     def _summary(self) -> str:
         valid = sum(entry.valid for entry in self.submissions)
         return f"{self.track}: {plural(len(self.submissions), 'submission')}, {valid:,} valid"
+
+
+def _of_intervals(entry: LeaderboardEntry) -> Row:
+    """The columns of intervals."""
+    low, high = entry.interval or (None, None)
+    best, worst = entry.rank_interval or (None, None)
+    return {"low": low, "high": high, "best_rank": best, "worst_rank": worst,
+            "first_share": entry.first_share, "tied_with_first": entry.tied_with_first}  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from medcontract.problems import plural, pointer, pointer_tokens
@@ -162,6 +162,19 @@ class Replicates(Item, frozen=True, kw_only=True):
     """Rounded to 6 decimals; null where it is undefined."""
 
 
+class RankedBy(Struct, frozen=True, kw_only=True):
+    """A figure that submissions can be ranked by, in each replicate."""
+
+    values: tuple[float | None, ...]
+    """Rounded to 6 decimals; null where it is undefined."""
+    bounds: tuple[float, float] | None
+    """Its interval."""
+    reason: str = ""
+    """Why there is none."""
+    scaled: bool = True
+    """It has a smallest and a largest value."""
+
+
 class Intervals(Item, frozen=True, kw_only=True):
     """How sure the figures are: intervals from resamples of the expected cases."""
 
@@ -184,6 +197,8 @@ class Intervals(Item, frozen=True, kw_only=True):
 
     _headline: tuple[float, float] | None = None
     """The interval of the headline figure, which need not be a number of `result`."""
+    _ranked_by: dict[str, RankedBy] = field(default_factory=dict)
+    """The headline figure and the second one, if they are defined."""
 
 
 MIN_CELL = 10

@@ -42,6 +42,20 @@ class Bars(Struct, frozen=True, tag=True):
         return cls(labels, values, max(1.0, *known), intervals=intervals)
 
 
+class Ranges(Struct, frozen=True, tag=True):
+    """A point and its interval for each label, on an axis from the lowest bound to the highest."""
+
+    labels: Sequence[str]
+    values: Sequence[float]
+    intervals: Sequence[Interval | None]
+    texts: Sequence[str]
+    """The value of each label, as shown."""
+    strong: int = 0
+    """The number of labels, from the first, that stand out."""
+    whole: bool = False
+    """The values are whole numbers."""
+
+
 class Matrix(Struct, frozen=True, tag=True):
     """Counts by row and column, shown as a heat map: each cell in proportion to its row."""
 
@@ -50,6 +64,9 @@ class Matrix(Struct, frozen=True, tag=True):
     counts: Sequence[Sequence[int]]
     row_title: str = "true"
     column_title: str = "predicted"
+    about: str = "The stronger the color, the larger the share of its row."
+    percent: bool = False
+    """The numbers are shares, in percent, of the same whole."""
 
 
 class Distribution(Struct, frozen=True, tag=True):
@@ -64,7 +81,7 @@ class Distribution(Struct, frozen=True, tag=True):
     high: float = 1
 
 
-Chart = Bars | Matrix | Distribution
+Chart = Bars | Ranges | Matrix | Distribution
 
 
 class Table(NamedTuple):
@@ -88,6 +105,8 @@ class Table(NamedTuple):
     """The interval of the first number of each row, as shares of its range."""
     about: Sequence[str] = ()
     """What each row is, for formats with room for it."""
+    line_after: int = 0
+    """The number of rows above a line that divides the table."""
 
     def first(self, most: int) -> Table:
         """The table with at most this many rows, if it is a long one; a note counts the others."""

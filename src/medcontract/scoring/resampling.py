@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from medcontract.problems import plural, pointer, pointer_tokens
-from medcontract.results.score import Intervals, Replicates
+from medcontract.results.score import Intervals, RankedBy, Replicates
 from medcontract.scoring.expected import Expected
 from medcontract.scoring.pairing import Pair
 from medcontract.scoring.protocol import Protocol
@@ -104,17 +105,14 @@ def intervals_of(track: Track, scorer: Scorer, answers: Answers, finished: Finis
         figures[place] = None if isinstance(found, NoInterval) else found
         if isinstance(found, NoInterval):
             undefined[place] = found.reason
-    headline = resampling.headline
-    bounds = None if headline is None else interval(headline, sample, level)
-    values = np.full(sample.resamples, np.nan) if headline is None else headline.values[1:]
-    replicates = Replicates(
-        figure=headline_name(track, finished),
-        values=tuple(None if np.isnan(value) else round(float(value), 6) + 0.0 for value in values),
-    )
+    ranked_by = {name: _ranked_by(figure, sample, level) for name, figure in _rankable(track, finished, resampling)}
+    headline = next(iter(ranked_by.values()), None)
+    values = (None,) * sample.resamples if headline is None else headline.values
+    replicates = Replicates(figure=headline_name(track, finished), values=values)
     intervals = Intervals(
         level=float(level), resamples=sample.resamples, unit=samples.unit, units=sample.units, groups=sample.groups,
         figures=figures, undefined=undefined, replicates=replicates,
-        _headline=None if isinstance(bounds, NoInterval) else bounds,
+        _headline=None if headline is None else headline.bounds, _ranked_by=ranked_by,
     )  # fmt: skip
     few = f"there {'is' if sample.units == 1 else 'are'} only {plural(sample.units, 'unit')}: intervals are rough"
     warnings = (few,) if sample.units < _FEW_UNITS else ()
@@ -130,6 +128,26 @@ def value_at(result: Any, place: str) -> Any:
         else:
             result = result.get(token) if isinstance(result, dict) else None
     return result
+
+
+def _rankable(track: Track, finished: Finished, resampling: Resampling) -> Iterator[tuple[str, Resampled]]:
+    """Return the figures that a ranking may use, as it calls them: the headline, and the second one."""
+    if resampling.headline is not None:
+        yield "second" if finished.headline is None else "headline", resampling.headline
+    if finished.headline is not None and track.second:
+        paths = sorted(map(pointer_tokens, resampling.figures), key=len)
+        path = next((path for path in paths if path[-1] == track.second), None)  # of the whole, not of a task
+        if path is not None:
+            yield "second", resampling.figures[pointer(tuple(path))]
+
+
+def _ranked_by(figure: Resampled, sample: Sample, level: Fraction) -> RankedBy:
+    found = interval(figure, sample, level)
+    return RankedBy(
+        values=tuple(None if np.isnan(value) else round(float(value), 6) + 0.0 for value in figure.values[1:]),
+        bounds=None if isinstance(found, NoInterval) else found,
+        reason=found.reason if isinstance(found, NoInterval) else "", scaled=figure.scale is not None,
+    )  # fmt: skip
 
 
 def headline_name(track: Track, finished: Finished) -> str:

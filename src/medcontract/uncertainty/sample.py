@@ -88,6 +88,7 @@ class Sample:
             "unit_of": unit_of, "units": len(units), "group_of": group_of, "groups": len(groups),
             "_weights": self._weights[:, groups],
         }  # fmt: skip
+        other.__dict__.pop("_floats", None)
         return other
 
     def units_of(self, cases: Array) -> int:

@@ -34,7 +34,7 @@ from medcontract.rendering.page import (
     clipped,
 )
 from medcontract.results.base import Result
-from medcontract.results.tables import MOST_ROWS, Bars, Distribution, Matrix, Table
+from medcontract.results.tables import MOST_ROWS, Bars, Distribution, Matrix, Ranges, Table
 from medcontract.results.validation import FileReport, Problem, Validation
 
 _LABEL_AND_VALUE = 2
@@ -186,6 +186,8 @@ class Cell(NamedTuple):
     """The length of a bar behind the number, in percent of the cell."""
     range: tuple[int, int] | None = None
     """The start and the end of its interval on the bar, likewise."""
+    cut: bool = False
+    """There is a line below its row."""
 
 
 class ShownTable(NamedTuple):
@@ -207,13 +209,17 @@ def table_blocks(table: Table, most: int = MOST_ROWS) -> Iterator[Shown]:
         return
     if isinstance(table.chart, Matrix):
         counts = table.chart.counts
-        shares = [[round(100 * count / sum(row)) if sum(row) else 0 for count in row] for row in counts]
+        wholes = [100 if table.chart.percent else sum(row) for row in counts]
+        shares = [
+            [round(100 * count / of) if of else 0 for count in row] for row, of in zip(counts, wholes, strict=True)
+        ]
         yield Shown("heat_map", (table.chart, shares))
         yield from [Shown("note", [table.note])] if table.note else []
         return
     shown = _shown(table)
-    if isinstance(table.chart, Bars):
-        yield Shown("chart", charts.bars(table.chart, table.title))
+    if isinstance(table.chart, Bars | Ranges):
+        draw: Any = charts.bars if isinstance(table.chart, Bars) else charts.ranges
+        yield Shown("chart", draw(table.chart, table.title))
         if len(table.head) == _LABEL_AND_VALUE:
             yield Shown("folded_table", shown._replace(note=""))
             yield from [Shown("note", [table.note])] if table.note else []
@@ -237,6 +243,9 @@ def _shown(table: Table) -> ShownTable:
     ]
     ranges = table.ranges or [None] * len(table.rows)
     shown = [_cells(row, kinds, share, its) for row, share, its in zip(texts, shares, ranges, strict=True)]
+    if 0 < table.line_after < len(shown):
+        first, *others = shown[table.line_after - 1]
+        shown[table.line_after - 1] = [first._replace(cut=True), *others]
     split = len(shown) if len(shown) <= _FEW_ROWS else _FIRST_ROWS
     more = plural(len(shown) - split, "more row")
     return ShownTable(table.title, head, shown[:split], shown[split:], more, table.note)

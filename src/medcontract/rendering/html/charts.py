@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from medcontract.problems import printable
 from medcontract.rendering.page import Gauge
-from medcontract.results.tables import Bars, Distribution, number
+from medcontract.results.tables import Bars, Distribution, Ranges, number
 
 _ROW, _BAR = 40, 14
 """The height of a row with its label, and of the bar below the label."""
@@ -42,6 +42,45 @@ def bars(chart: Bars, title: str) -> Markup:
             parts += _whisker(top + 21, *(_percent(bound, chart.high) for bound in interval))
     shown = "; ".join(f"{_short(label)} {number(value, chart.unit, its)}" for label, value, its in values[:_BINS])
     return _svg(height + _AXIS, f"{title}: {shown}" if title else shown, parts)
+
+
+def ranges(chart: Ranges, title: str) -> Markup:
+    """A point and a line from bound to bound for each label, on an axis that shows only their range."""
+    bounds = [bound for each in chart.intervals if each for bound in each]
+    axis = _ticks_between(min([*chart.values, *bounds]), max([*chart.values, *bounds]), chart.whole)
+    low, high = axis[0], axis[-1]
+    height = _ROW * len(chart.labels)
+    parts = [each for value in axis for each in _tick(value, _place(value, low, high), height)]
+    rows = zip(chart.labels, chart.values, chart.intervals, chart.texts, strict=True)
+    for number_of, (label, value, interval, text) in enumerate(rows):
+        top, role = _ROW * number_of, "bar" if number_of < chart.strong else "other"
+        parts += [_text(0, top + 16, _short(label), role=""), _text("100%", top + 16, text, "end", "value")]
+        parts.append(_rect(0, top + 27, "100%", 2, "track"))
+        if interval is not None and interval[0] < interval[1]:
+            start, end = (_place(bound, low, high) for bound in interval)
+            parts.append(_rect(f"{start}%", top + 25, f"{max(_rounded(end - start), 0.5)}%", 6, role))
+        at = min(max(_place(value, low, high), 1), 99)
+        parts.append(Markup('<circle cx="{}%" cy="{}" r="6" class="{}"/>').format(at, top + 28, role))
+    shown = "; ".join(f"{_short(label)} {text}" for label, text in zip(chart.labels, chart.texts, strict=True))
+    return _svg(height + _AXIS, f"{title}: {shown}", parts)
+
+
+def _place(value: float, low: float, high: float) -> float:
+    """The position of a value on an axis, in percent."""
+    return _percent(value - low, high - low) if high > low else 50.0
+
+
+def _ticks_between(low: float, high: float, whole: bool) -> list[float]:
+    """Round numbers, three to seven of them, from at most `low` to at least `high`."""
+    if high <= low:
+        return [low]
+    scale = 10.0 ** floor(log10((high - low) / 5))
+    steps = [scale * factor for factor in (1, 2, 2.5, 5, 10)]
+    step = next(each for each in steps if each * 5 >= (high - low) * (1 - 1e-9))
+    if whole:
+        step = max(1.0, float(ceil(step)))
+        return [low + n * step for n in range(ceil((high - low) / step) + 1)]
+    return [round(n * step, 12) for n in range(floor(low / step + 1e-9), ceil(high / step - 1e-9) + 1)]
 
 
 def _whisker(top: int, low: float, high: float) -> Iterator[Markup]:
@@ -111,9 +150,12 @@ def change(before: float, after: float, role: str, label: str) -> Markup:
 def _grid(high: float, height: int) -> Iterator[Markup]:
     """Ticks at round numbers; their labels never overlap, since there are at most six."""
     for value in ticks(high):
-        x = _percent(value, high)
-        yield _rect(f"{min(x, 99.7)}%", 0, 1, height, "grid")
-        yield _text(f"{x}%", height + 16, f"{value:g}", "start" if x < 3 else "end" if x > 97 else "middle")
+        yield from _tick(value, _percent(value, high), height)
+
+
+def _tick(value: float, x: float, height: int) -> Iterator[Markup]:
+    yield _rect(f"{min(x, 99.7)}%", 0, 1, height, "grid")
+    yield _text(f"{x}%", height + 16, f"{value:g}", "start" if x < 3 else "end" if x > 97 else "middle")
 
 
 def ticks(high: float) -> list[float]:

@@ -19,7 +19,7 @@ from medcontract.rendering.page import (
     Styled,
     View,
 )
-from medcontract.rendering.pages.score import contract_names, reason_lines, versions, with_direction
+from medcontract.rendering.pages.score import contract_names, p_value, reason_lines, versions, with_direction
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
 from medcontract.results.verification import Difference, Verification
@@ -30,8 +30,10 @@ _ROW_AND_COLUMN = 3
 
 def comparison(compared: Comparison, view: View) -> Page:
     """The change of the headline, then of the other figures and of rows such as cases."""
-    first = compared.figures[0] if compared.figures else None
+    sure = next((figure for figure in compared.figures if figure.verdict), None)
+    first = sure or next(iter(compared.figures), None)
     verdict, role = _verdict(compared, first)
+    conclusion = [] if sure is None else [_conclusion(sure, compared)]
     facts = []
     if first is not None:
         name = with_direction(plain_name(first.name), first.name in compared._lower)
@@ -60,8 +62,12 @@ def comparison(compared: Comparison, view: View) -> Page:
         title=f"Comparison: {compared.track}",
         verdict=verdict,
         role=role,
-        lines=head if view.quiet else [*head, *dim, *reason_lines(compared.reasons)],
-        about=[f"Before: {compared.before}. After: {compared.after}.", *([f"From {names}."] if names else [])],
+        lines=[*head, *([] if view.quiet else [*dim, *reason_lines(compared.reasons)]), *conclusion],
+        about=[
+            f"Before: {compared.before}. After: {compared.after}.",
+            *([f"From {names}."] if names else []),
+            *([f"{_change_text(sure, compared)}."] if sure else []),
+        ],
         facts=facts,
         reasons=compared.reasons,
         sections=sections,
@@ -73,12 +79,29 @@ def comparison(compared: Comparison, view: View) -> Page:
 def _verdict(compared: Comparison, headline: Delta | None) -> tuple[str, Role]:
     if headline is None or headline.delta is None:
         return "Compared", "neutral"
+    if headline.verdict == "cannot tell":
+        return "Cannot tell", "neutral"
     if headline.delta == 0:
         return "Unchanged", "neutral"
     if (headline.delta > 0) == (headline.name in compared._lower):
         return "Worse", "bad"
     counts = compared.after in ("valid", "GO")
     return ("Better", "good") if counts else (f"Better, but {compared.after}", "warning")
+
+
+def _conclusion(figure: Delta, compared: Comparison) -> Line:
+    roles = {"better": "good", "worse": "error", "cannot tell": "warning"}
+    word = Styled(figure.verdict or "", roles.get(figure.verdict or "", "strong"))
+    return [word, f": {_change_text(figure, compared)}"]
+
+
+def _change_text(figure: Delta, compared: Comparison) -> str:
+    """What the interval of the change says."""
+    change = number(figure.delta, _unit(figure, compared), figure.interval)
+    sign = "+" if (figure.delta or 0) > 0 else ""
+    p = f"p {'' if (figure.p or 0) < 0.001 else '= '}{p_value(figure.p or 0)}"
+    why = "it may be chance" if figure.verdict == "cannot tell" else "hardly by chance"
+    return f"{figure.name} changed by {sign}{change}, {why} ({p})"
 
 
 # --- figures

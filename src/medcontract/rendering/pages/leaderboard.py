@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import plain_name, plural, shorten
-from medcontract.rendering.page import Bullets, Fact, Line, Link, Outcome, Outcomes, Page, Paragraph, Section, View
+from medcontract.rendering.page import (
+    Bullets,
+    Fact,
+    Line,
+    Link,
+    Outcome,
+    Outcomes,
+    Page,
+    Paragraph,
+    Section,
+    Styled,
+    View,
+)
 from medcontract.rendering.pages.score import (
     contract_names,
     contracts_line,
     inputs,
+    p_value,
     protocol,
     versions,
     with_direction,
 )
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
-from medcontract.results.tables import Table, number
+from medcontract.results.tables import Matrix, Ranges, Table, long_table, number
 
 _MOST_REASONS = 3
 _MOST_NAMES = 5
@@ -34,6 +47,7 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
     name = with_direction(plain_name(board.headline), board._lower_is_better)
     facts = [Fact("submissions", f"{len(board.submissions):,}"), Fact("valid", f"{valid:,}")]
     sections = []
+    conclusion = _conclusion(board, ranked)
     if board.blind:
         listed, rest = [entry for entry in rest if entry.valid], [entry for entry in rest if not entry.valid]
         rows = [(_name(entry), f"{entry.processing.processed:,}" if entry.processing else "–") for entry in listed]
@@ -43,6 +57,7 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
         best = number(ranked[0].headline, _units(board).get(board.headline, ""))
         facts.insert(0, Fact(f"best {plain_name(board.headline)}", best, _label(ranked[0])))
         sections.append(Section(f"Ranking by {name}", [_ranking(board, ranked)], outcome=True))
+        sections += _certainty(board, ranked)
     if board.combined:
         sections.append(Section("Combined score", [Paragraph([_weights(board.combined)])]))
     if rest:
@@ -60,7 +75,11 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
         title=f"{board._title}: leaderboard" if board._title else f"Leaderboard: {board.track}",
         verdict=_verdict(board, len(ranked), valid),
         role="good" if ranked or (board.blind and valid) else "bad",
-        lines=[[f"{plural(len(board.submissions), 'submission')}, {valid} valid, {_how(board)}."]],
+        lines=[
+            [f"{plural(len(board.submissions), 'submission')}, {valid} valid, {_how(board)}."],
+            *([[Styled(conclusion, "strong")]] if conclusion else []),
+        ],
+        about=[conclusion] if conclusion else [],
         last=True,
         facts=facts,
         sections=[
@@ -72,6 +91,90 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
         contracts="; ".join([truth, *(f"{who}: {contract_names(names)}" for who, names, _ in groups)]),
         version=versions(board),
     )
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _conclusion(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> str:
+    """What can be concluded from the ranking, in one sentence."""
+    if board.intervals is None or len(ranked) < 2:
+        return ""
+    found = board.intervals
+    level = f"{found.level * 100:g} %"
+    if board.neighbours is None:
+        return "It is not known which submissions can be told apart."
+    cases = f"{'these ' if found.units > 1 else 'this '}{plural(found.units, 'case')}"
+    if found._clustered:
+        cases = f"{'these ' if found.units > 1 else 'this '}{plural(found.units, 'cluster')} of cases"
+    tied = [bool(entry.tied_with_first) for entry in ranked]
+    count = sum(tied)
+    if count == 1:
+        return f"The first can be told apart from all others on {cases} (level {level})."
+    together = all(pair.p_holm > 1 - found.level for pair in board.neighbours[: count - 1])
+    if all(tied[:count]) and together:
+        many = _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
+        which = f"All {many}" if count == len(ranked) > 2 else f"The {'first ' if count < len(ranked) else ''}{many}"
+        return f"{which} cannot be told apart on {cases} (level {level})."
+    others = f"{count - 1:,} of the {plural(len(ranked) - 1, 'other')}"
+    return f"{others} cannot be told apart from the first on {cases} (level {level})."
+
+
+def _certainty(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Iterator[Section]:
+    """What intervals are, ranks with their ranges, neighbors, and how often one submission is better than another."""
+    found, unit = board.intervals, _units(board).get(board.headline, "")
+    if found is None:
+        return
+    drawn = f"{found.resamples:,} resamples of {plural(found.units, 'unit')} ({', '.join(found.unit)})"
+    about = [f"In brackets: {found.level * 100:g} % intervals, from {drawn}, which all submissions share."]
+    if board.detectable is not None:
+        about.append(f"A difference from the first of about {number(board.detectable, unit)} would be significant.")
+    yield Section("How sure the ranking is", [Paragraph([" ".join(about)], note=True)], on="pages")
+    if board.neighbours is None:
+        return
+    labels = _labels(ranked)
+    rows = [(label, _range(entry.rank_interval)) for label, entry in zip(labels, ranked, strict=True)]
+    plot = Ranges(
+        labels, [entry.rank or 0 for entry in ranked], [entry.rank_interval for entry in ranked],
+        [text for _, text in rows], _tied(ranked), whole=True,
+    )  # fmt: skip
+    yield Section(
+        "Ranges of ranks", [long_table(Table("Ranks", (board._entrant, "rank"), rows, chart=plot))], on="pages"
+    )
+    pairs = [
+        (f"{above} and {below}", number(pair.difference, unit, pair.interval), p_value(pair.p), p_value(pair.p_holm))
+        for above, below, pair in zip(labels, labels[1:], board.neighbours, strict=False)
+    ]
+    if pairs:
+        note = "p (Holm): corrected for the number of neighbors"
+        table = long_table(Table("Neighbors", ("neighbors", "difference", "p", "p (Holm)"), pairs, note))
+        yield Section("Neighbors", [table], on="pages")
+    if len(board._better) > 1:
+        shares = [[round(100 * share) for share in row] for row in board._better]
+        columns = [f"{n}." for n in range(1, len(shares) + 1)]
+        matrix = Matrix(labels, columns, shares, "better", "than", "Percent of the resamples; ties count half.", True)
+        percent = [(label, *map(str, row)) for label, row in zip(labels, shares, strict=True)]
+        table = Table("Pairs", ("percent of the resamples", *columns), percent, chart=matrix)
+        yield Section("How often each is better than another", [table], on="pages")
+
+
+def _labels(ranked: Sequence[LeaderboardEntry]) -> list[str]:
+    return [f"{entry.rank}. {_label(entry)}" for entry in ranked]
+
+
+def share_text(share: float | None) -> str:
+    return number(None) if share is None else f"{share:.0%}".replace("%", " %")
+
+
+def _range(bounds: tuple[int, int] | None) -> str:
+    if bounds is None:
+        return number(None)
+    return str(bounds[0]) if bounds[0] == bounds[1] else f"{bounds[0]}–{bounds[1]}"
+
+
+def _tied(ranked: Sequence[LeaderboardEntry]) -> int:
+    """The number of rows down to the last one that is tied with the first."""
+    return max((n for n, entry in enumerate(ranked, 1) if entry.tied_with_first), default=0)
 
 
 def _verdict(board: Leaderboard, ranked: int, valid: int) -> str:
@@ -106,18 +209,34 @@ def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
         (
             _name(entry, f"{entry.rank}.", *(f"[{code}]" for code in entry._flags)),
             *([entry.decision or "–"] * decided),
-            *(number(_value(board, entry, name), units.get(name, "")) for name in shown),
+            *(
+                number(
+                    _value(board, entry, name), units.get(name, ""), entry.interval if name == board.headline else None
+                )
+                for name in shown[:1]
+            ),
+            *([_range(entry.rank_interval), share_text(entry.first_share)] * (board.intervals is not None)),
+            *(number(_value(board, entry, name), units.get(name, "")) for name in shown[1:]),
         )
         for entry in ranked
     ]
-    head = (board._entrant, *["decision"] * decided, *map(plain_name, shown))
+    chart = None
+    if board.intervals is not None:
+        texts = [number(entry.headline, units.get(board.headline, ""), entry.interval) for entry in ranked]
+        values = [entry.headline or 0 for entry in ranked]
+        chart = Ranges(_labels(ranked), values, [entry.interval for entry in ranked], texts, _tied(ranked))
+    of_intervals = ["ranks", "first"] * (board.intervals is not None)
+    names = [plain_name(name) for name in shown]
+    head = (board._entrant, *["decision"] * decided, *names[:1], *of_intervals, *names[1:])
     used = [n for n in range(len(head)) if any(row[n] != number(None) for row in rows)]
     return Table(
         "Ranking",
         tuple(head[n] for n in used),
         [tuple(row[n] for n in used) for row in rows],
         text_columns=2 if decided else 1,
-        shares=_shares([_value(board, entry, shown[0]) for entry in ranked]),
+        shares=[] if chart else _shares([_value(board, entry, shown[0]) for entry in ranked]),
+        chart=chart,
+        line_after=_tied(ranked),
     )
 
 

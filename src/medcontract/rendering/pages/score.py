@@ -232,6 +232,10 @@ def protocol(used: ProtocolUsed) -> Iterator[Section]:
     yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages")
 
 
+def p_value(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def versions(result: Score | Leaderboard | Comparison | Rehearsal | Verification) -> str:
     """The versions that the result was computed with."""
     others = ", ".join(f"{name} {version}" for name, version in result.environment.to_dict().items())
