@@ -92,7 +92,7 @@ class Terms:
     def __init__(self, said: _Said) -> None:
         self._said = said
         self._spellings = Phrases(said.names)
-        self._short = TextCache(self._normalize, _LONGEST_KEPT)
+        self._short = TextCache(lambda text: " ".join(self._spaced(text).split()), _LONGEST_KEPT)
         self._names = Phrases({name: name for name in said.names.values()})
         self._markers = [Phrases(self._hidden_in_names(said.markers[kind])) for kind in _MARKERS]
         self._facts: dict[str, frozenset[str]] = {}
@@ -119,9 +119,6 @@ class Terms:
         """
         return self._short[text]
 
-    def _normalize(self, text: str) -> str:
-        return " ".join(self._spaced(text).split())
-
     def normalize_spaced(self, text: str) -> str:
         """Like `normalize`, but with a space on both sides of each word: faster for long texts that are searched."""
         return spaced(self._short[text]) if len(text) <= _LONGEST_KEPT else self._spaced(text)
@@ -147,7 +144,7 @@ class Terms:
             return self.normalize(name)
         if not _CAPITALS.search(text):
             return normalized
-        replaced, times = self._abbreviated.subn(self._unabbreviated, text)
+        replaced, times = self._abbreviated.subn(lambda found: f" {self._said.abbreviations[fold(found[0])]} ", text)
         return self.normalize_spaced(replaced) if times else normalized
 
     @cached_property
@@ -156,9 +153,6 @@ class Terms:
         phrases = sorted((short.upper() for short in self._said.abbreviations), key=len, reverse=True)
         words = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in phrases) or "(?!)"
         return re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_]|[\u0300-\u036f])")
-
-    def _unabbreviated(self, match: re.Match[str]) -> str:
-        return f" {self._said.abbreviations[fold(match[0])]} "
 
     def _hidden_in_names(self, markers: Iterable[str]) -> dict[str, str]:
         """Markers, and the names that contain and so hide one."""
@@ -211,13 +205,13 @@ class Terms:
         text = spaced(normalized)
         words = frozenset(text.split()) if words is None else words
         first_words = self._first_words
-        there = [phrase for phrase in phrases if (first_words.get(phrase) or _first_word(phrase)) in words]
+        there = [phrase for phrase in phrases if (first_words.get(phrase) or phrase.partition(" ")[0]) in words]
         return frozenset([phrase for phrase in there if phrase in words or spaced(phrase) in text])
 
     @cached_property
     def _first_words(self) -> dict[str, str]:
         """The first word of each fact."""
-        return {phrase: _first_word(phrase) for facts in self._facts.values() for phrase in facts}
+        return {phrase: phrase.partition(" ")[0] for facts in self._facts.values() for phrase in facts}
 
     @cached_property
     def entity_names(self) -> frozenset[str]:
@@ -247,10 +241,6 @@ class Terms:
         everything = [said.names, said.entities, markers, facts, abbreviations]
         form = json.dumps(everything, sort_keys=True, ensure_ascii=True)
         return sha256(form.encode()).hexdigest()
-
-
-def _first_word(phrase: str) -> str:
-    return phrase.partition(" ")[0]
 
 
 def built_in_terms() -> Terms:

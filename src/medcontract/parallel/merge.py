@@ -275,13 +275,13 @@ def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[
             raise part.source.changed()
         return False
     if watched and len(pieces) == 1:
-        part.source.note_hash(pieces[0].outcome.digest)
+        part.source.note_digest(pieces[0].outcome.digest, read_here=False)
         return True
     if hashes:
         whole, digests = hashes
         if any(piece.outcome.digest not in ("", digest) for piece, digest in zip(pieces, digests, strict=True)):
             raise part.source.changed()
-        part.source.note_hash(whole)
+        part.source.note_digest(whole, read_here=False)
     return True
 
 

@@ -307,6 +307,8 @@ _EXTENDING = (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _PAX_FIELD = re.compile(rb"([0-9]{1,10}) ([^=]+)=")
 _LONG_NUMBER = re.compile(rb"[0-9]{100}")
 _SPARSE = "the archive contains sparse files, which are not supported"
+_AMBIGUOUS = "the archive states two names or sizes of a file: programs would read different files"
+_UNKNOWN_KIND = "the archive contains an entry of unknown kind: programs would read different files"
 
 
 def read_tar(file: BinaryIO | io.RawIOBase) -> list[Member]:
@@ -317,7 +319,7 @@ def read_tar(file: BinaryIO | io.RawIOBase) -> list[Member]:
         for count, header in enumerate(tar, 1):
             _check_count(count)
             if header.size != tar.stated_size and header.size <= _MOST_OCTAL:
-                raise _ambiguous()
+                raise _refuse(_AMBIGUOUS)
             if member := _tar_member(header):
                 members.append(member)
     except (tarfile.TarError, ValueError, OverflowError):
@@ -330,10 +332,6 @@ def read_tar(file: BinaryIO | io.RawIOBase) -> list[Member]:
         if rest.strip(b"\0"):
             raise _refuse("the archive continues after its end: programs would read different files")
     return members
-
-
-def _ambiguous() -> Unreadable:
-    return _refuse("the archive states two names or sizes of a file: programs would read different files")
 
 
 class _Tar(tarfile.TarFile):
@@ -360,9 +358,9 @@ class _Header(tarfile.TarInfo):
         if header.type == tarfile.GNUTYPE_SPARSE:
             raise _refuse(_SPARSE, "create it without --sparse")
         if block[345:346] != b"\0" and block[257:263] != b"ustar\0":
-            raise _ambiguous()
+            raise _refuse(_AMBIGUOUS)
         if block[156:157] == tarfile.AREGTYPE and header.isdir() and header.size:
-            raise _unknown_kind()
+            raise _refuse(_UNKNOWN_KIND)
         if header.type in _EXTENDING:
             tar.extended.append(header.type)
             cls._check_extension(header, tar)
@@ -379,7 +377,7 @@ class _Header(tarfile.TarInfo):
         if len(tar.extended) > _MOST_HEADERS:
             raise _refuse(f"a file in the archive has more than {_MOST_HEADERS} headers")
         if sum(kind in _NAMING for kind in tar.extended) > 1:
-            raise _ambiguous()
+            raise _refuse(_AMBIGUOUS)
         if header.type in _PAX:
             _check_pax(tar.fileobj.read(header.size), header.type == tarfile.XGLTYPE)
 
@@ -403,10 +401,6 @@ def _check_pax(data: bytes, is_global: bool) -> None:
         raise damaged("the archive is damaged: a number in a header is too long")
 
 
-def _unknown_kind() -> Unreadable:
-    return _refuse("the archive contains an entry of unknown kind: programs would read different files")
-
-
 def _tar_member(header: tarfile.TarInfo) -> Member | None:
     """Return a file; None for a folder. Raises `Unreadable` for what some programs take for a file, others not."""
     name = safe_name(header.name)
@@ -417,7 +411,7 @@ def _tar_member(header: tarfile.TarInfo) -> Member | None:
     if header.isdev():
         return Member(name, 0, 0, _DEVICE)
     if not header.isreg() or header.name.endswith("/"):
-        raise _unknown_kind()
+        raise _refuse(_UNKNOWN_KIND)
     return Member(name, header.size, header.offset_data)
 
 

@@ -45,16 +45,9 @@ def list_archive(
         archive = _open_archive(path, limits or Limits())
     except (Unreadable, OSError):
         return None
-    found = Listing([], [])
-    for name in sorted(archive.members):
-        inside = member_path(path, name)
-        if exclude and exclude.in_archive(path, name):
-            continue
-        if has_ending(name, endings):
-            found.data.append(Entry(inside))
-        else:
-            found.others.append(inside)
-    return found
+    names = [name for name in sorted(archive.members) if not (exclude and exclude.in_archive(path, name))]
+    data = [Entry(member_path(path, name)) for name in names if has_ending(name, endings)]
+    return Listing(data, [member_path(path, name) for name in names if not has_ending(name, endings)])
 
 
 def member_size(archive: str, name: str, limits: Limits) -> int | None:

@@ -63,7 +63,7 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
         return whole
     if container.split == "row groups":
         return _between_row_groups(source, count) or whole
-    with source.reading(), _open(location) as stream:
+    with source.reading(), _opened(location) as stream:
         data = _Bytes(stream, source.size)
         if container.split == "records":
             return _between_records(source, data, list_key or "", count) or whole
@@ -72,7 +72,7 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
         return _at_row_ends(data, source.start, count) or whole
 
 
-def _open(location: str) -> BinaryIO:
+def _opened(location: str) -> BinaryIO:
     """Open a file in which borders are searched."""
     if not isinstance(location, Address):
         return open(location, "rb")

@@ -44,64 +44,49 @@ def list_files(folder: str, endings: Collection[str], exclude: Exclude | None = 
     Links to files are followed if they stay within the folder. Links to folders are not: their content is found at
     its real path. Nothing is opened, so that a pipe cannot block.
     """
-    walk = _Walk(folder, endings, exclude)
-    while walk.waiting:
-        walk.step(walk.waiting.pop())
-    return Listing(sorted(walk.found), sorted(walk.others))
-
-
-class _Walk:
-    """Walks through a folder. Uses a stack because recursion would fail at depth 1,000."""
-
-    def __init__(self, folder: str, endings: Collection[str], exclude: Exclude | None) -> None:
-        self.waiting = [folder]
-        self._folder = folder
-        self._exclude = exclude
-        self.found: list[Entry] = []
-        self.others: list[str] = []
-        self._root = _real(folder)
-        self._endings = endings
-
-    def step(self, folder: str) -> None:
+    found = Listing([], [])
+    waiting = [folder]  # a stack, because recursion would fail at depth 1,000
+    while waiting:
+        here = waiting.pop()
         try:
-            with os.scandir(folder) as entries:
+            with os.scandir(here) as entries:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
-            self.found.append(Entry(folder, _cannot_be_read("the folder", error)))
-            return
+            found.data.append(Entry(here, _cannot_be_read("the folder", error)))
+            continue
         for entry in visible:
             try:
-                if self._exclude and self._exclude(self._folder, entry.path, entry.is_dir(follow_symlinks=False)):
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if exclude and exclude(folder, entry.path, is_folder):
                     continue
-                self.found += self._link(entry) if entry.is_symlink() else self._plain(entry)
+                is_data = has_ending(entry.name, endings)
+                if is_folder:
+                    waiting.append(entry.path)
+                elif not is_data and not (entry.is_symlink() and os.path.isdir(entry.path)):
+                    found.others.append(entry.path)
+                elif entry.is_symlink():
+                    found.data.extend(_link(entry.path, _real(folder), is_data))
+                else:
+                    found.data.append(Entry(entry.path, None if entry.is_file(follow_symlinks=False) else _NO_FILE))
             except OSError as error:
-                self.found.append(Entry(entry.path, _cannot_be_read("the file", error)))
+                found.data.append(Entry(entry.path, _cannot_be_read("the file", error)))
+    return Listing(sorted(found.data), sorted(found.others))
 
-    def _plain(self, entry: os.DirEntry[str]) -> Iterator[Entry]:
-        if entry.is_dir(follow_symlinks=False):
-            self.waiting.append(entry.path)
-        elif has_ending(entry.name, self._endings):
-            yield Entry(entry.path, None if entry.is_file(follow_symlinks=False) else _NO_FILE)
-        else:
-            self.others.append(entry.path)
 
-    def _link(self, entry: os.DirEntry[str]) -> Iterator[Entry]:
-        is_data = has_ending(entry.name, self._endings)
-        if not is_data and not os.path.isdir(entry.path):
-            self.others.append(entry.path)
-            return
-        if _is_endless(entry.path):
-            yield Entry(entry.path, _NOWHERE)
-            return
-        target = _real(entry.path)
-        if not target.startswith(self._root):
-            # do not reveal whether the target exists: a submission could probe any path of this machine
-            yield Entry(entry.path, _OUTSIDE)
-        elif not is_data or os.path.isdir(entry.path):
-            if any(part.startswith(".") for part in target.removeprefix(self._root).split(os.sep)):
-                yield Entry(entry.path, _HIDDEN)
-        else:
-            yield Entry(entry.path, _kind_of_target(entry.path))
+def _link(path: str, root: str, is_data: bool) -> Iterator[Entry]:
+    """Yield the entry of a link to a data file, or to a folder that is not at its real path, too."""
+    if _is_endless(path):
+        yield Entry(path, _NOWHERE)
+        return
+    target = _real(path)
+    if not target.startswith(root):
+        # do not reveal whether the target exists: a submission could probe any path of this machine
+        yield Entry(path, _OUTSIDE)
+    elif not is_data or os.path.isdir(path):
+        if any(part.startswith(".") for part in target.removeprefix(root).split(os.sep)):
+            yield Entry(path, _HIDDEN)
+    else:
+        yield Entry(path, _kind_of_target(path))
 
 
 def has_ending(name: str, endings: Collection[str]) -> bool:

@@ -18,13 +18,6 @@ from medcontract.reading.located_records import (
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
-_LONG_LINES_BLOCK = 1 << 20
-"""Bytes that are read at a time if lines are long: many records at a time are measured faster than a few.
-
-Not of compressed files: of one that is damaged, the last block is lost.
-"""
-_LONG_LINE = 1 << 10
-_ENOUGH_LINES = 64
 _MOST_MISSES = 3
 """Failed attempts in a row to decode many lines at once, after which lines are decoded one by one."""
 
@@ -32,10 +25,7 @@ _MOST_MISSES = 3
 def records(source: Source, decode: Decode) -> Iterator[LocatedRecord]:
     """Yield every non-blank line, without its line ending."""
     for text, offset in texts(source):
-        if text is None:
-            yield _too_long(source.limits.record, offset)
-        else:
-            yield from _each(text, offset, decode)
+        yield from (_too_long(source.limits.record, offset),) if text is None else _each(text, offset, decode)
 
 
 def records_in_blocks(
@@ -99,8 +89,7 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
         offset = source.start
         rest = b""
         skipping = False
-        size = LINES_BLOCK
-        while block := stream.read(max(size, len(rest))):
+        while block := stream.read(max(LINES_BLOCK, len(rest))):
             if skipping:
                 end = _LINE_BREAK.search(block)
                 passed = end.start() if end else len(block)
@@ -108,11 +97,10 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
                 block = block[passed:]
                 skipping = end is None
             text = rest + block
-            if offset == source.start and not source.packed and _has_long_lines(text):
-                size = _LONG_LINES_BLOCK
-            end_of_lines = _size_of_lines(text)
+            end_of_lines = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1  # a CR at the end may be half of a CRLF
             text, rest = text[:end_of_lines], text[end_of_lines:]
-            if len(text) > limit or not _is_blank(text):  # millions of blank lines take long one by one
+            is_blank = text.isspace() and not text.strip(b" \t\r\n")
+            if len(text) > limit or not is_blank:  # millions of blank lines take long one by one
                 yield from without_long_lines(text, offset, limit)
             offset += len(text)
             if len(rest) > limit and not rest.endswith(b"\r"):
@@ -120,20 +108,6 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
                 offset += len(rest)
                 rest, skipping = b"", True
         yield from without_long_lines(rest, offset, limit)
-
-
-def _is_blank(text: bytes) -> bool:
-    return text.isspace() and not text.strip(b" \t\r\n")
-
-
-def _has_long_lines(text: bytes) -> bool:
-    """Whether its lines are long on average, which a short text does not tell."""
-    return len(text) >= _ENOUGH_LINES * _LONG_LINE and text.count(b"\n") * _LONG_LINE < len(text)
-
-
-def _size_of_lines(text: bytes) -> int:
-    """The size of the complete lines at the start of a text. A CR at its end may be half of a CRLF."""
-    return max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
 
 
 def without_long_lines(text: bytes, offset: int, limit: int) -> Iterator[tuple[bytes | None, int]]:

@@ -287,10 +287,8 @@ def exists(address: Address) -> bool:
     """Check whether there is a file or a folder. True if that cannot be found out, which reading it will explain."""
     try:
         file_info(address)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError)
     return True
 
 
@@ -311,18 +309,11 @@ def list_remote(folder: Address, endings: Collection[str], exclude: Exclude | No
         paths: list[str] = guarded(lambda: files.find(start))
     except OSError:
         return None
-    found = Listing([], [])
-    for path in sorted(paths):
-        name = path.removeprefix(start).strip("/")
-        if not name or any(part.startswith(".") for part in name.split("/")) or path.endswith("/"):
-            continue
-        if exclude and exclude.in_archive(folder, name):
-            continue
-        if has_ending(name, endings):
-            found.data.append(Entry(folder.inside(name)))
-        else:
-            found.others.append(folder.inside(name))
-    return found
+    names = [path.removeprefix(start).strip("/") for path in sorted(paths) if not path.endswith("/")]
+    names = [name for name in names if name and not any(part.startswith(".") for part in name.split("/"))]
+    names = [name for name in names if not (exclude and exclude.in_archive(folder, name))]
+    data = [Entry(folder.inside(name)) for name in names if has_ending(name, endings)]
+    return Listing(data, [folder.inside(name) for name in names if not has_ending(name, endings)])
 
 
 def entries(folder: Address) -> list[tuple[str, Address, bool]]:
@@ -330,12 +321,9 @@ def entries(folder: Address) -> list[tuple[str, Address, bool]]:
     files = filesystem(folder)
     start = _path_in(files, folder)
     listed: list[dict[str, Any]] = guarded(lambda: files.ls(start, detail=True))
-    found = []
-    for each in listed:
-        name = each["name"].rstrip("/").rpartition("/")[2]
-        if name and not name.startswith(".") and each["name"].rstrip("/") != start:
-            found.append((name, folder.inside(name), each["type"] == "directory"))
-    return sorted(found)
+    inside = [(each["name"].rstrip("/"), each["type"] == "directory") for each in listed]
+    named = [(path.rpartition("/")[2], is_folder) for path, is_folder in inside if path != start]
+    return sorted((name, folder.inside(name), is_folder) for name, is_folder in named if name[:1] not in ("", "."))
 
 
 def file_size(address: Address) -> int | None:
@@ -387,15 +375,15 @@ def guarded(function: Callable[[], T], pauses: Collection[float] | None = None) 
 
 
 def _clean(error: Exception) -> RemoteError:
+    status = getattr(error, "status", getattr(error, "status_code", None))  # of a web server, of Azure
     if isinstance(error, FileNotFoundError):
         return NotThere(errno.ENOENT, "no such file", _NOT_THERE)
     if isinstance(error, PermissionError):
         return RemoteError(errno.EACCES, "permission denied", _NO_PERMISSION)
-    names = [each.__name__ for each in type(error).__mro__]
+    names = {each.__name__ for each in type(error).__mro__}
     for known, number, reason, hint in _REASONS:
-        if any(name in known for name in names):
+        if names.intersection(known):
             return RemoteError(number, reason, hint)
-    status = getattr(error, "status", getattr(error, "status_code", None))  # of a web server, of Azure
     if status in (404, 410):
         return NotThere(errno.ENOENT, "no such file", _NOT_THERE)
     if status in (401, 403, 407):

@@ -9,7 +9,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from medcontract.addresses import Address, as_address, is_archive, split_member
@@ -91,15 +91,14 @@ class Source:
         self._is_hashed = False
         """Whether the hash was computed elsewhere, after the file was read."""
         self._before: tuple[object, ...] = ()
-        self._written_to = False
-        """Whether somebody wrote to the file while it was read from start to end."""
+        self.written_to = False
+        """Whether somebody wrote to the file while it was read: what was read need not be any state of it."""
         self._packed_stream: BinaryIO | None = None
         self._most: int | None = None
         """The number of bytes that it may decompress to, if its size does not determine that."""
         self._refused = refused
         """Why it must not be opened."""
-        self._users = 0
-        """How many `kept_open` blocks are being run."""
+        self._users = 0  # `kept_open` blocks that are being run
         self._idle: io.RawIOBase | None = None
         """The local file, if it is kept open and nothing reads it at the moment."""
 
@@ -141,27 +140,24 @@ class Source:
             self._keep(sys.stdin.buffer)
             return
         if isinstance(self._path, Address):
-            self._check_remote(self._path)
+            from medcontract.reading import remote
+
+            info = remote.file_info(self._path)
+            if info.is_folder:
+                raise IsADirectoryError
+            if not info.ranges:
+                with io.BufferedReader(remote.Download(self._path), 1 << 18) as stream:
+                    self._keep(stream)
             return
         check_path(self._path)
         mode = os.stat(self._path).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError
         if stat.S_ISFIFO(mode):
-            with open(self._path, "rb") as stream:
-                self._keep(stream)
+            with open(self._path, "rb") as pipe:
+                self._keep(pipe)
         elif not stat.S_ISREG(mode):
             raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), wrong_call=True)
-
-    def _check_remote(self, address: Address) -> None:
-        from medcontract.reading import remote
-
-        info = remote.file_info(address)
-        if info.is_folder:
-            raise IsADirectoryError
-        if not info.ranges:
-            with io.BufferedReader(remote.Download(address), 1 << 18) as stream:
-                self._keep(stream)
 
     def _keep(self, stream: BinaryIO) -> None:
         from medcontract.reading.streams import Copy  # not needed for most files
@@ -200,9 +196,9 @@ class Source:
 
             with self.reading(), self._as_it_is() as stream:
                 self._digests.add(hashlib.file_digest(stream, "sha256").hexdigest())  # type: ignore[arg-type]  # a BinaryIO
-            if self._before and self._state() != self._before:
+            if self._before and not self.is_unchanged():
                 raise self.changed()
-        if len(self._digests) > 1 or self._written_to:
+        if len(self._digests) > 1 or self.written_to:
             raise self.changed()
         return min(self._digests)
 
@@ -216,18 +212,10 @@ class Source:
             raise self.changed()
         return data
 
-    def note_digest(self, digest: str) -> None:
-        """Record the hash of the bytes after the file was read completely."""
+    def note_digest(self, digest: str, read_here: bool = True) -> None:
+        """Record the hash of the bytes after the file was read completely, here or by other processes."""
         self._digests.add(digest)
-
-    def note_hash(self, digest: str) -> None:
-        """Record the hash of a file that other processes have read."""
-        self._digests.add(digest)
-        self._is_hashed = True
-
-    def note_writing(self) -> None:
-        """Record that the file was written to while it was read: what was read need not be any state of it."""
-        self._written_to = True
+        self._is_hashed = self._is_hashed or not read_here
 
     def is_unchanged(self) -> bool:
         """Check that the file was not changed or replaced since its first bytes were checked."""
@@ -318,8 +306,7 @@ class Source:
     @property
     def ending(self) -> str:
         """Return the extension that determines the container: .json for a.json and for a.json.gz."""
-        name = self.name.lower().removesuffix(".gz")
-        return os.path.splitext(name)[1]
+        return os.path.splitext(self.name.lower().removesuffix(".gz"))[1]
 
     def read(self, offset: int, length: int) -> bytes:
         """Read at most `length` bytes from an offset, without allocating more memory than the file can fill."""
@@ -331,12 +318,10 @@ class Source:
 
 def check_path(path: str) -> None:
     """Raise `Unreadable` for a path that no file can have."""
-    try:
-        is_valid = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:  # a lone surrogate
-        is_valid = False
-    if not is_valid:
-        raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True)
+    with suppress(UnicodeEncodeError):  # a lone surrogate
+        if b"\0" not in os.fsencode(path):
+            return
+    raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True)
 
 
 def open_file(path: str) -> io.RawIOBase:
@@ -436,7 +421,7 @@ class Watched(SeekableStream):
         if not data:
             self._source.note_digest(self._hash.hexdigest())
             if _last_written(self._raw) != self._written:
-                self._source.note_writing()
+                self._source.written_to = True
 
     def close(self) -> None:
         if not self.closed:

@@ -101,9 +101,7 @@ def model_of(struct: type[Struct], whole_file: bool = True) -> type[StrictModel]
         **fields,
     )
     setattr(model, STRUCT, struct)
-    setattr(
-        sys.modules[__name__], struct.__name__, model
-    )  # so that the model can be found by its name, like handwritten ones
+    setattr(sys.modules[__name__], struct.__name__, model)  # it can be found by its name, like handwritten ones
     return model
 
 
@@ -121,52 +119,27 @@ def _field_type(hint: Any) -> Any:
         return GenericAlias(dict, (str, _field_type(inner[1])))
     if origin in (Union, UnionType):
         return Union[tuple(NoneType if each is NoneType else _field_type(each) for each in inner)]  # noqa: UP007
-    if isinstance(hint, type) and issubclass(hint, Struct):
-        return _nested(hint)
+    if isinstance(hint, type) and issubclass(hint, Struct):  # a score in a preflight is a file, a report of one is not
+        return model_of(hint, whole_file=hint.__name__ != "FileReport")
     return hint
 
 
-def _nested(struct: type[Struct]) -> type[StrictModel]:
-    """Whether a result is a document: a score inside a preflight is, a report of one file is not."""
-    return model_of(struct, struct.__name__ != "FileReport")
-
-
-VALIDATION = Contract(
-    id="medcontract/validation", model=model_of(Validation), title="Result of a validation", output=True
+CONTRACTS = tuple(
+    Contract(id=f"medcontract/{name}", model=model_of(struct), title=title, output=True)
+    for name, struct, title in (
+        ("comparison", Comparison, "Comparison of two results"),
+        ("explanation", Explanation, "Problem codes explained"),
+        ("index", SchemaIndex, "Index of published schemas"),
+        ("leaderboard", Leaderboard, "Ranking of submissions"),
+        ("listing", ContractList, "List of contracts"),
+        ("preflight", Preflight, "Preflight checklist of a submission"),
+        ("protocol", Protocol, "Protocol of a track"),
+        ("protocol-check", ProtocolCheck, "Check of a frozen protocol"),
+        ("protocols", ProtocolList, "List of protocols"),
+        ("rehearsal", Rehearsal, "Rehearsal of an evaluation"),
+        ("schema-diff", SchemaDiff, "Changes between schemas"),
+        ("score", Score, "Score with its inputs, protocol and processing"),
+        ("validation", Validation, "Result of a validation"),
+        ("verification", Verification, "Verification of a score"),
+    )
 )
-LISTING = Contract(id="medcontract/listing", model=model_of(ContractList), title="List of contracts", output=True)
-EXPLANATION = Contract(
-    id="medcontract/explanation", model=model_of(Explanation), title="Problem codes explained", output=True
-)
-INDEX = Contract(id="medcontract/index", model=model_of(SchemaIndex), title="Index of published schemas", output=True)
-SCHEMA_DIFF = Contract(
-    id="medcontract/schema-diff", model=model_of(SchemaDiff), title="Changes between schemas", output=True
-)
-SCORE = Contract(
-    id="medcontract/score", model=model_of(Score), title="Score with its inputs, protocol and processing", output=True
-)
-LEADERBOARD = Contract(
-    id="medcontract/leaderboard", model=model_of(Leaderboard), title="Ranking of submissions", output=True
-)
-COMPARISON = Contract(
-    id="medcontract/comparison", model=model_of(Comparison), title="Comparison of two results", output=True
-)
-PREFLIGHT = Contract(
-    id="medcontract/preflight", model=model_of(Preflight), title="Preflight checklist of a submission", output=True
-)
-PROTOCOL = Contract(id="medcontract/protocol", model=model_of(Protocol), title="Protocol of a track", output=True)
-PROTOCOL_CHECK = Contract(
-    id="medcontract/protocol-check", model=model_of(ProtocolCheck), title="Check of a frozen protocol", output=True
-)
-REHEARSAL = Contract(
-    id="medcontract/rehearsal", model=model_of(Rehearsal), title="Rehearsal of an evaluation", output=True
-)
-VERIFICATION = Contract(
-    id="medcontract/verification", model=model_of(Verification), title="Verification of a score", output=True
-)
-PROTOCOLS = Contract(id="medcontract/protocols", model=model_of(ProtocolList), title="List of protocols", output=True)
-
-CONTRACTS = (
-    COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOL_CHECK, PROTOCOLS, REHEARSAL,
-    SCHEMA_DIFF, SCORE, VALIDATION, VERIFICATION,
-)  # fmt: skip
