@@ -18,7 +18,7 @@ import sqlite3
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -71,8 +71,10 @@ class ResultCache:
             raise CallError(
                 f"{self._folder} is not a folder", "pass a folder, which is created if needed", flag="--cache"
             )
-        with self._tolerant("cannot be used"):
-            _create(self._folder)
+        with self._tolerant("cannot be used"):  # created so that nobody else can read it: results may quote values
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            with suppress(FileExistsError):
+                os.close(os.open(os.path.join(self._folder, FILE), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             self._connection = _connect(self._folder)
 
     def __enter__(self) -> Self:
@@ -84,22 +86,19 @@ class ResultCache:
         self._close()
 
     def has(self, key: str) -> bool:
-        found: list[Any] = []
-        if self._connection:
-            with self._tolerant("cannot be read"):
-                found = self._connection.execute("SELECT 1 FROM results WHERE key = ?", (key,)).fetchall()
-        return bool(found)
+        return self._row("SELECT 1 FROM results WHERE key = ?", key) is not None
 
     def get(self, key: str) -> Any:
         """The value with this key; None if there is none, or only a damaged one."""
-        row = None
+        row = self._row("SELECT checksum, value FROM results WHERE key = ?", key)
+        return None if row is None or row[0] != _checksum(key, row[1]) else _unpickled(row[1])
+
+    def _row(self, query: str, key: str) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = None
         if self._connection:
             with self._tolerant("cannot be read"):
-                query = "SELECT checksum, value FROM results WHERE key = ?"
                 row = self._connection.execute(query, (key,)).fetchone()
-        if row is None or row[0] != _checksum(key, row[1]):
-            return None
-        return _unpickled(row[1])
+        return row
 
     def put(self, key: str, kind: str, value: object) -> None:
         """Keep a value. One with classes that cannot be read again, such as those of a plugin, is not kept."""
@@ -141,11 +140,8 @@ def content(folder: str | os.PathLike[str]) -> CacheContent:
     path = _existing(folder)
     query = "SELECT kind, version, COUNT(*) FROM results GROUP BY kind, version ORDER BY kind, version"
     try:
-        connection = _connect(os.fspath(folder))
-        try:
+        with closing(_connect(os.fspath(folder))) as connection:
             counts = tuple(connection.execute(query))
-        finally:
-            connection.close()
     except (OSError, sqlite3.Error, Unusable) as error:
         clear = command(f"cache clear {os.fspath(folder)}", "clear_cache(…)")
         raise CallError(f"{path}: {error}", words("remove it: ", clear)) from None
@@ -161,18 +157,19 @@ def clear(folder: str | os.PathLike[str]) -> CacheContent:
     size = _size(path)
     try:
         before = content(folder).counts
-        connection = _connect(os.fspath(folder))
-        try:
+        with closing(_connect(os.fspath(folder))) as connection:
             with connection:
                 connection.execute("DELETE FROM results")
             connection.execute("VACUUM")
-        finally:
-            connection.close()
     except (CallError, sqlite3.Error, Unusable):
         if _is_other_database(path):
             raise CallError(f"{path} is not a cache of medcontract: it is not removed") from None
         before = ()
-        _remove(path)
+        try:
+            for file in filter(os.path.lexists, _files_of(path)):
+                os.unlink(file)
+        except OSError as error:
+            raise CallError(f"cannot remove {path}: {(error.strerror or str(error)).lower()}") from None
     return CacheContent(size, before)
 
 
@@ -186,29 +183,12 @@ def _existing(folder: str | os.PathLike[str]) -> str:
     return path
 
 
+def _files_of(path: str) -> list[str]:
+    return [path + each for each in ("", *_COMPANIONS)]
+
+
 def _size(path: str) -> int:
-    files = (path + each for each in ("", *_COMPANIONS))
-    return sum(os.lstat(file).st_size for file in files if os.path.lexists(file))
-
-
-def _remove(path: str) -> None:
-    try:
-        for each in ("", *_COMPANIONS):
-            if os.path.lexists(path + each):
-                os.unlink(path + each)
-    except OSError as error:
-        raise CallError(f"cannot remove {path}: {(error.strerror or str(error)).lower()}") from None
-
-
-def _create(folder: str) -> None:
-    """Create folder and database, readable by nobody else: results may quote values of records."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    path = os.path.join(folder, FILE)
-    if not os.path.lexists(path):
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:  # another process was faster
-            return
+    return sum(os.lstat(file).st_size for file in filter(os.path.lexists, _files_of(path)))
 
 
 def _connect(folder: str) -> sqlite3.Connection:
@@ -249,7 +229,7 @@ def _check_format(connection: sqlite3.Connection) -> None:
 def _check_owner(folder: str) -> None:
     """Raises `Unusable` if somebody else could have written the results: a journal, too, is played back by SQLite."""
     path = os.path.join(folder, FILE)
-    for name in (folder, path, *(path + each for each in _COMPANIONS)):
+    for name in (folder, *_files_of(path)):
         if not os.path.lexists(name) and name != path:
             continue
         found, what = os.lstat(name), "folder" if name == folder else "database"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import closing
 from itertools import chain, islice
 from typing import NamedTuple
@@ -79,20 +79,14 @@ def _problems(
     total = len(cases) if isinstance(cases, Sized) else None
     done = 0
     with closing(_outcomes(iter(cases), root, jobs)) as outcomes:
-        for case, problem in outcomes:
+        for (record, image_id, path), problem in outcomes:
             done += 1
             if progress:
                 progress(done, total)
             if problem:
-                yield _located(case, problem)
+                found = Finding(*problem, path=("image_path",), ref=Ref(-1, -1, record), value=shorten(path))
+                yield CaseProblem(record, image_id, found)
     return done
-
-
-def _located(case: Case, problem: ImageProblem) -> CaseProblem:
-    record, image_id, path = case
-    ref = Ref(-1, -1, record)
-    finding = Finding(*problem, path=("image_path",), ref=ref, value=shorten(path))
-    return CaseProblem(record, image_id, finding)
 
 
 def _outcomes(cases: Iterator[Case], root: str, jobs: int | None) -> Outcomes:
@@ -121,18 +115,13 @@ def _together(cases: Iterator[Case], root: str, pool: ProcessPool, jobs: int | N
         for problems in pool.each(check_chunk, root, paths()):
             chunk = chunks.popleft()
             if isinstance(problems, WorkerDied):  # one at a time, to find the image that crashes the worker
-                yield from zip(chunk, _one_by_one(chunk, root), strict=True)
-            else:
-                yield from zip(chunk, problems, strict=True)
+                alone = ProcessPool(1, chosen=True).each(check_chunk, root, ([path] for _, _, path in chunk))
+                problems = [_FELL if isinstance(found, WorkerDied) else found[0] for found in alone]
+            yield from zip(chunk, problems, strict=True)
     except PoolFailed:  # no semaphores, as in some sandboxes, or no memory
         if jobs:
             raise CallError("worker processes cannot be started here", "use jobs=1") from None
         yield from _alone(chain(*chunks, cases), root)
-
-
-def _one_by_one(chunk: Sequence[Case], root: str) -> Iterator[ImageProblem | None]:
-    for problems in ProcessPool(1, chosen=True).each(check_chunk, root, ([path] for _, _, path in chunk)):
-        yield _FELL if isinstance(problems, WorkerDied) else problems[0]
 
 
 def check_chunk(root: str, paths: list[str]) -> list[ImageProblem | None]:

@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.rules import Accumulator, UniqueIndex
 from medcontract.parallel.chunk import Chunk, Outcome, PairingSinks, WholeFile, do
 from medcontract.parallel.pool import Pool, PoolFailed
 from medcontract.problems import Finding, Ref
-from medcontract.reading.chunks import Span, spans
+from medcontract.reading.chunks import spans
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.located_records import Broken, TooLarge, line_breaks, one_by_one
 from medcontract.reading.source import Unreadable
@@ -119,55 +119,39 @@ class _File:
         return file
 
 
-class _Prepared(NamedTuple):
-    """Files that can be read in chunks."""
-
-    begun: list[RecordsValidator]
-    """Validators that have checked what precedes the records."""
-    plans: list[list[Chunk]]
-    """The chunks of each file."""
-
-
 def read_in_chunks(parts: Sequence[Part], sink: Pairing | None, sinks: PairingSinks | None, pool: Pool) -> bool:
     """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
-    prepared = _prepare(parts, pool)
-    if prepared is None:
+    if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
+        return False
+    plans = [_chunks(part, pool) for part in parts]
+    if sum(map(len, plans)) < 2:
+        return False
+    begun = [validator_for(part.source, part.contract, deepcopy(part.collector)) for part in parts]
+    if not all(validator.begin() for validator in begun) or not pool.is_ready():
         return False
     merged = sinks.fresh() if sinks else None
     if merged:
-        merged.look_at(_first_records(prepared.begun[0]))
+        merged.look_at(_first_records(begun[0]))
     try:
-        outcomes = _run(parts, prepared.plans, sinks, pool)
+        outcomes = _run(parts, plans, sinks, pool)
     except PoolFailed:
         return False
     if outcomes is None:
         _refuse_changed(parts)
         return False
-    if _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
+    if sum(len(piece.outcome.collector.totals) for pieces in outcomes for piece in pieces) >= MOST_KINDS:
+        return False  # a collector might not count all of them
+    if any(map(_is_too_large, outcomes)):
         return False
     files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
     accumulators = _merge_states(files, merged)
     if accumulators is None:
         return False
-    _report(files, prepared.begun, accumulators)
+    _report(files, begun, accumulators)
     _refuse_changed(parts)
     if sink and merged:
         sink.absorb(merged.export())
     return True
-
-
-def _prepare(parts: Sequence[Part], pool: Pool) -> _Prepared | None:
-    """Divide files into chunks. None if one process must read them."""
-    if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
-        return None
-    found = [_spans(part, pool) for part in parts]
-    if sum(map(len, found)) < 2:
-        return None
-    begun = [_begin(part) for part in parts]
-    if not all(begun) or not pool.is_ready():
-        return None
-    plans = [_chunks(part, each) for part, each in zip(parts, found, strict=True)]
-    return _Prepared([each for each in begun if each], plans)
 
 
 def _first_records(validator: RecordsValidator) -> list[Any]:
@@ -198,23 +182,16 @@ def _refuse_changed(parts: Sequence[Part]) -> None:
             raise part.source.changed()
 
 
-def _too_many_kinds(outcomes: Sequence[Sequence[_Piece]]) -> bool:
-    """Whether there are so many kinds of problems that a collector might not count all of them."""
-    return sum(len(piece.outcome.collector.totals) for pieces in outcomes for piece in pieces) >= MOST_KINDS
-
-
 def _is_too_large(pieces: Sequence[_Piece]) -> bool:
     """Whether a Parquet file may decompress to more than the limit: one process finds out where."""
     return sum(piece.outcome.unpacked for piece in pieces) > pieces[0].chunk.limits.unpacked
 
 
-def _spans(part: Part, pool: Pool) -> list[Span]:
-    return spans(part.source, container_for(part.source, part.contract), part.contract.list_key, pool.workers)
-
-
-def _chunks(part: Part, found: Sequence[Span]) -> list[Chunk]:
+def _chunks(part: Part, pool: Pool) -> list[Chunk]:
+    """Divide a file into chunks: a single one if that is not worth it."""
     source = part.source
     container = container_for(source, part.contract)
+    found = spans(source, container, part.contract.list_key, pool.workers)
     name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
     return [
         Chunk(
@@ -224,12 +201,6 @@ def _chunks(part: Part, found: Sequence[Span]) -> list[Chunk]:
         )
         for span in found
     ]  # fmt: skip
-
-
-def _begin(part: Part) -> RecordsValidator | None:
-    """A validator, with its own collector, that has checked what precedes the records. None if they are not read."""
-    validator = validator_for(part.source, part.contract, deepcopy(part.collector))
-    return validator if validator.begin() else None
 
 
 def _run(

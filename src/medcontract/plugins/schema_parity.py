@@ -133,10 +133,8 @@ class _Walk:
         own = BaseModel.__get_pydantic_json_schema__.__func__  # type: ignore[attr-defined]  # a bound method
         by_hand = [m for m in makers if getattr(m, "__func__", m) is not own and not _is_ours(m)]
         if by_hand or data.get("pydantic_js_extra") or set(data.get("pydantic_js_updates", ())) - _PROSE:
-            self.stop(
-                "has a JSON Schema that is not derived from its type",
-                "remove WithJsonSchema and json_schema_extra",
-            )
+            hint = "remove WithJsonSchema and json_schema_extra"
+            self.stop("has a JSON Schema that is not derived from its type", hint)
 
     # --- models ---
 
@@ -156,7 +154,7 @@ class _Walk:
             self.stop(f"changes '{changed[0]}' in its model_config", "keep the setting of StrictModel or OpenModel")
         if schema.get("custom_init"):
             self.stop("has a custom __init__", "use a validator with mode='after'")
-        self.schema_is_complete = self.schema_is_complete and not schema.get("post_init")
+        self.schema_is_complete &= not schema.get("post_init")
         self.walk(schema["schema"])
         self.place, self.model = around
 
@@ -168,23 +166,16 @@ class _Walk:
             alias = field.get("validation_alias", name)
             if not isinstance(alias, str):
                 self.stop("has several aliases", "use a single alias")
-            self.schema_is_complete = self.schema_is_complete and alias in (
-                name,
-                "$schema",
-            )  # rules refer to fields by one name
+            self.schema_is_complete &= alias in (name, "$schema")  # rules refer to fields by one name
             self._metadata(field)
             if (self.model, name) != (self.contract.model, self.contract.list_key):
                 self.walk(field["schema"])
             elif "function" in field["schema"]["type"]:  # records are checked separately
-                self.stop(
-                    "has a validator, but the list is read record by record",
-                    "move it to the record model, or use a rule",
-                )
+                hint = "move it to the record model, or use a rule"
+                self.stop("has a validator, but the list is read record by record", hint)
 
     def _default(self, schema: dict[str, Any]) -> None:
-        self.schema_is_complete = (
-            self.schema_is_complete and schema.get("default", ...) is None
-        )  # the fast path fills in None
+        self.schema_is_complete &= schema.get("default", ...) is None  # the fast path fills in None
         self.walk(schema["schema"])
 
     def _nullable(self, schema: dict[str, Any]) -> None:
@@ -248,7 +239,7 @@ class _Walk:
                 "put AcceptIntegral last: Annotated[int, Field(ge=1, le=9), AcceptIntegral] (medcontract.modeling)",
             )
         if not isinstance(getattr(function, "__self__", None), Matching):  # whose pattern is known to be portable
-            self.schema_is_complete = self.schema_is_complete and _is_own(schema)
+            self.schema_is_complete &= _is_own(schema)
             self.walk(schema["schema"])
 
 

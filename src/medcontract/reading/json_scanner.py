@@ -43,15 +43,13 @@ class Scanned(NamedTuple):
     value: Any
     end: int
     faults: list[Fault]
-    """The first `MOST_FAULTS`, and after these the first of each kind."""
+    """The first `MOST_FAULTS`."""
     rest: dict[Fault, int]
     """How many more there are of each kind of fault: indexes in the path are stars, and there is no place."""
 
 
 MOST_FAULTS = 10_000
-"""Faults that are kept per text: millions of them would take far more memory than the record."""
-_MOST_LATE = 3
-"""Faults of each kind that are kept beyond that number."""
+"""Faults, and kinds of others, that are kept per text: millions would take far more memory than the record."""
 
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
@@ -118,7 +116,6 @@ class _Scanner:
         self.depth = depth
         self.faults: list[Fault] = []
         self.rest: dict[Fault, int] = {}
-        self._late: dict[Fault, int] = {}
         self.path: list[Token] = []
 
     def run(self, start: int) -> Scanned:
@@ -196,21 +193,15 @@ class _Scanner:
     def _fault(
         self, code: str, message: str, hint: str | None, offset: int, path: Path | None = None, at_key: bool = False
     ) -> None:
-        """Keep a fault, by default at the current path; beyond a limit keep one of each kind, and count the rest."""
-        if path is None:
-            path = tuple(self.path)
+        """Keep a fault, by default at the current path; beyond a limit count it."""
+        path = tuple(self.path) if path is None else path
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(Fault(code, message, hint, path, offset, at_key))
             return
-        sort = Fault(code, message, hint, tuple("*" if type(token) is int else token for token in path), 0, at_key)
-        late = self._late.get(sort, 0)
-        if late < _MOST_LATE and len(self._late) < MOST_FAULTS:
-            self._late[sort] = late + 1
-            self.faults.append(Fault(code, message, hint, path, offset, at_key))
-            return
-        if sort not in self._late:
-            sort = sort._replace(path=())  # too many kinds to distinguish
-        self.rest[sort] = self.rest.get(sort, 0) + 1
+        kind = Fault(code, message, hint, tuple("*" if type(token) is int else token for token in path), 0, at_key)
+        if kind not in self.rest and len(self.rest) >= MOST_FAULTS:
+            kind = kind._replace(path=())  # too many kinds to distinguish
+        self.rest[kind] = self.rest.get(kind, 0) + 1
 
     def _scalar(self, position: int) -> tuple[Any, int]:
         data = self.data

@@ -145,7 +145,7 @@ def _identify(source: Source, contract_id: str | None, collector: ProblemCollect
             return _unrecognized(source, container, found, collector)
         recognized, contract_id, how = found, found.contract_id, found.how
     contract = registry.find(contract_id)
-    container = _container_for(source, container, contract)
+    container = container_for(source, contract)
     if container.name in contract.containers or (container is FRAME and contract.columns):
         if recognized:
             _check_role(source, recognized, contract, collector)
@@ -234,20 +234,14 @@ def container_of(source: Source) -> Container:
 
 
 def container_for(source: Source, contract: CompiledContract) -> Container:
-    """Determine the container of a file whose contract is known."""
-    return _container_for(source, container_of(source), contract)
-
-
-def _container_for(source: Source, container: Container, contract: CompiledContract) -> Container:
-    is_lines = container is JSON and source.ending not in BY_ENDING and _is_record(source, contract)
-    return JSONL if is_lines else container
-
-
-def _is_record(source: Source, contract: CompiledContract) -> bool:
-    """Check whether a text of unknown container starts with a complete record on one line, not with a header."""
+    """Determine the container of a file whose contract is known: JSON with a record on its first line is JSON Lines."""
+    container = container_of(source)
+    if container is not JSON or source.ending in BY_ENDING:
+        return container
     lines_there = source.head[source.start :].lstrip().splitlines()
     value = quick_parse(lines_there[0], MAX_DEPTH) if lines_there else None
-    return isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
+    is_record = isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
+    return JSONL if is_record else JSON
 
 
 class Part:
