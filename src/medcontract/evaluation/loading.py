@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +22,6 @@ from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
-from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part
@@ -150,8 +150,7 @@ def read_truth(
         else:
             others = truth.other_files(truth.documents)
             checks = record_checks(parts[0].contract.file_rules, others)
-            kept = {name for name in fields if name in fields_of(pair.truth) and name not in pair.key}
-            kept |= set(_fields_for_intervals(pair, scorer.protocol))
+            kept = {*fields, scorer.protocol.word("cluster") or ""}.intersection(fields_of(pair.truth)) - {*pair.key}
             expected = Expected(pair.key, pair.item, checks, fields=sorted(kept))
             read(parts, expected)
             truth.parts += parts
@@ -160,6 +159,7 @@ def read_truth(
             _compare_headers(parts[0], SimpleNamespace(**header), others)
             reasons += errors_of("the truth", parts)
         truth.expected[pair.truth] = expected
+        reasons += _read_clusters(truth, pair, files)
         truth.content[pair.truth] = expected.content_sha256()
         if not expected.total:
             empty = f"{expected.empty}: {', '.join(part.name for part in parts)}"
@@ -174,18 +174,37 @@ def read_truth(
     return truth
 
 
-def _fields_for_intervals(pair: Pair, protocol: Protocol) -> tuple[str, ...]:
-    """Return the field of the truth whose cases are drawn together, if it is not in the key. Raises `CallError`."""
-    cluster = protocol.word("cluster")
-    if not cluster or cluster in pair.key:
-        return ()
-    names = fields_of(pair.truth)
-    if cluster not in names:
+def _read_clusters(truth: Truth, pair: Pair, files: Files) -> list[str]:
+    """Read which cases are drawn together for intervals, if the truth does not say so. Returns what is wrong.
+
+    Raises `CallError` if no file does.
+    """
+    cluster, expected = truth.scorer.protocol.word("cluster"), truth.expected[pair.truth]
+    if not cluster or cluster in pair.key or cluster in expected.fields:
+        return []
+    found = values_in_lists(cluster, pair, truth, files)
+    if found is None:
         from medcontract.contracts.suggestions import did_you_mean
 
-        hint = did_you_mean(cluster, names) or f"its fields are {', '.join(names)}"
-        raise CallError(words(option("--cluster"), f": {pair.truth} has no field '{cluster}'"), hint)
-    return (cluster,)
+        lists = [role.contract for role in truth.track.roles.expected_ids if role.truth == pair.truth]
+        names = [name for contract in (pair.truth, *lists) for name in fields_of(contract)]
+        hint = did_you_mean(cluster, names) or f"there are {', '.join(dict.fromkeys(names))}"
+        raise CallError(words(option("--cluster"), f": no file has a field '{cluster}'"), hint)
+    known, wrong = found
+    expected.fields[cluster] = list(map(known.get, expected.keys))
+    return wrong
+
+
+def values_in_lists(field: str, pair: Pair, truth: Truth, files: Files) -> tuple[Mapping[Any, Any], list[str]] | None:
+    """Read a field of a list of cases, by their ids. Also returns what is wrong with the list. None: no list has it."""
+    for role in truth.track.roles.expected_ids:
+        parts = files.groups.get(role.contract)
+        if role.truth == pair.truth and parts and field in fields_of(role.contract):
+            cases = Expected(pair.key, attrgetter(field), wanted=role.only)
+            again = role.contract in truth.track.roles.auxiliaries() or any(part.validator for part in parts)
+            read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts] if again else parts, cases)
+            return dict(zip(cases.keys, cases.items, strict=True)), [] if again else errors_of(role.contract, parts)
+    return None
 
 
 def fields_of(contract: str) -> list[str]:

@@ -338,7 +338,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         verdict, tally, notes, intervals = _verdict(readings, settings)
     about_figures = verdict.warnings
     verdict.warnings = notes.warnings + verdict.warnings
-    used = used_contracts(track.roles, scorer) | _lists_with(track.roles, settings)
+    used = used_contracts(track.roles, scorer) | _lists_with(truth, settings)
     teams = teams_of(readings.headers, readings.documents)
     verdict.warnings += tuple(notes_on_files(files, used, track))
     if len(set(teams)) > 1:
@@ -405,11 +405,12 @@ def _add_subgroups(scored: Scored, readings: Readings, columns: list[Any] | None
         scored.inputs = tuple(sorted((*scored.inputs, settings.groups.described()), key=lambda i: (i.contract, i.name)))
 
 
-def _lists_with(roles: Roles, settings: Settings) -> set[str]:
-    """Return the contracts of lists of cases with a field to group by."""
-    if settings.participant:
-        return set()
-    return {name for name in roles.id_lists for by in settings.by if by.field in fields_of(name)}
+def _lists_with(truth: Truth, settings: Settings) -> set[str]:
+    """Return the contracts of lists of cases with a field to group by, or whose cases are drawn together."""
+    fields = {by.field for by in settings.by if not settings.participant}
+    if not any(truth.scorer.protocol.word("cluster") in fields_of(name) for name in truth.expected):
+        fields.add(truth.scorer.protocol.word("cluster") or "")
+    return {name for name in truth.track.roles.id_lists if not fields.isdisjoint(fields_of(name))}
 
 
 def _answers(readings: Readings) -> Answers:

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from medcontract.errors import CallError, MedcontractError, option, words
-from medcontract.evaluation.files import read
-from medcontract.evaluation.loading import Readings, errors_of, fields_of
+from medcontract.evaluation.loading import Readings, fields_of, values_in_lists
 from medcontract.problems import plain_name, pointer, shorten
 from medcontract.reading.source import Source
 from medcontract.results.score import InputFile, Subgroup
-from medcontract.scoring.expected import Expected
 from medcontract.scoring.pairing import Pair
 from medcontract.scoring.rational import TooLarge, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Scorer
@@ -175,15 +173,11 @@ def _values(field: str, pair: Pair, readings: Readings, table: Table | None) -> 
     elif field in expected.fields:
         return expected.fields[field]
     else:
-        lists = [(role, parts) for role, parts in _lists(pair, readings) if field in fields_of(role.contract)]
-        if not lists:
+        found = values_in_lists(field, pair, readings.truth, readings.files)
+        if found is None:
             return None
-        role, parts = lists[0]
-        cases = Expected(pair.key, attrgetter(field), wanted=role.only)
-        again = any(part.validator for part in parts)  # as an auxiliary file
-        read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts] if again else parts, cases)
-        readings.reasons += [] if again else errors_of(role.contract, parts)
-        known = dict(zip(cases.keys, cases.items, strict=True))
+        known, wrong = found
+        readings.reasons += wrong
     return [known.get(key) for key in expected.keys]
 
 

@@ -114,6 +114,19 @@ def test_clusters_of_a_challenge(tmp_path: Path) -> None:
     assert asked.score(*files).to_dict() == single.to_dict()
 
 
+def test_clusters_in_a_list_of_cases(tmp_path: Path) -> None:
+    """The field may be in the list of cases, in any order; it is an input then, and its cases need not be all."""
+    files = submission(tmp_path, "lesions", 100)
+    rows = [f"I-{n},img/{n}.png,61,f,{6 + n % 2}" for n in reversed(range(96))]
+    cases = tmp_path / "cases.csv"
+    cases.write_text("\n".join(["image_id,image_path,age,gender,location", *rows]) + "\n")
+    score = medcontract.score(*files, f"lesions/cases={cases}", cluster="location")
+    assert score.intervals is not None
+    assert (score.intervals.unit, score.intervals.units) == (("location",), 6)
+    assert "lesions/cases" in {each.contract for each in score.inputs}
+    assert not any("cases.csv" in each for each in score.warnings)
+
+
 def test_figures_of_a_plugin(tmp_path: Path) -> None:
     """A plugin has intervals without code of its own, from its tallies."""
     medcontract.load_plugin(str(ROOT / "tests" / "toy_track.py"))
@@ -198,7 +211,7 @@ def test_without_a_result_there_are_no_intervals(tmp_path: Path) -> None:
         ({"resamples": 99}, "'resamples' must be at least 100 and at most 10000, not 99"),
         ({"resamples": 150.5}, "'resamples' must be a whole number, not 150.5"),
         ({"level": 1}, "'level' must be at least 0.5 and at most 0.999, not 1"),
-        ({"cluster": "lable"}, "--cluster: lesions/truth has no field 'lable'"),
+        ({"cluster": "lable"}, "--cluster: no file has a field 'lable'"),
     ],
 )
 def test_wrong_parameters(parameters: dict[str, Any], message: str, tmp_path: Path) -> None:
