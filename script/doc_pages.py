@@ -34,6 +34,8 @@ _KEYS = {
     "add up to 1. `tie_breakers` lists figures that decide between equal headlines, each in its own direction; what is "
     "still equal shares a rank",
     "gate": f"`min_processed`, the smallest share of processed cases. Default: {Gate().min_processed}",
+    "phases": "`public`, the share of the cases, or of the clusters, that belong to the public phase (see "
+    "[organizing.md](organizing.md#phases))",
     "uncertainty": "`intervals`: `true` gives every score intervals (see [uncertainty.md](uncertainty.md)); `cluster`: "
     "the field of the truth, such as the id of a patient, whose cases are not independent of each other",
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from medcontract.reading.source import Source
     from medcontract.results.reference import Protocol
     from medcontract.scoring.frozen_protocol import FrozenProtocol
+    from medcontract.scoring.phases import PhaseKey
     from medcontract.scoring.track import Option
 
 FileName = str | os.PathLike[str]
@@ -53,6 +54,8 @@ class CallOptions:
     cluster: str | None = None
     by: str | Iterable[str] = ()
     groups: FileName | None = None
+    phase: str | None = None
+    phase_key: FileName | None = None
     breakdown: bool = False
     participant: bool = False
     show_values: bool = False
@@ -141,7 +144,7 @@ class CallOptions:
         return Settings(
             keep=min(self.max_problems, MAX_SCORE_PROBLEMS), alike=self.max_alike, excerpts=self.excerpts,
             limits=self.limits, jobs=self.jobs, participant=self.participant, parameters=self.changes,
-            intervals=self.intervals,
+            intervals=self.intervals, phase_key=self._phase_key,
             frozen=None if self.protocol is None else self.frozen(self.protocol),
             header=tuple(as_mapping(self.header, "header").items()), by=by, groups=groups,
             scoring=ScoringOptions(
@@ -149,6 +152,25 @@ class CallOptions:
                 plugin_errors=self.plugin_errors and not self.participant, options=self._parsed[0],
             ),
         )  # fmt: skip
+
+    @cached_property
+    def _phase_key(self) -> PhaseKey | None:
+        """The organizer's key. Raises `CallError` if it cannot be read or is too short."""
+        if self.phase_key is None:
+            return None
+        from medcontract.scoring.phases import SHORTEST_KEY, PhaseKey
+
+        try:
+            with open(self.phase_key, "rb") as file:
+                secret = file.read()
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise CallError(words(option("--phase-key"), f": cannot read {os.fspath(self.phase_key)}: {why}")) from None
+        if len(secret) < SHORTEST_KEY:
+            raise CallError(
+                words(option("--phase-key"), f": the key has {len(secret)} bytes"), f"use at least {SHORTEST_KEY}"
+            )
+        return PhaseKey(secret)
 
     @cached_property
     def _grouping(self) -> tuple[tuple[By, ...], Table | None]:
@@ -227,6 +249,12 @@ class CallOptions:
                 both = parameter("cluster"), " and as ", option("--cluster")
                 raise CallError(words("'cluster' is given twice, as ", *both))
             changed["cluster"] = self.cluster
+        if self.phase is not None:
+            if self._phase_key is None:
+                raise CallError(words(option("--phase"), " requires ", option("--phase-key", "FILE")))
+            changed |= {"phase": self.phase, "phase_key": self._phase_key.sha256}
+        elif self._phase_key is not None and self.protocol is None:
+            raise CallError(words(option("--phase-key"), " requires ", option("--phase")), "public or private")
         found: dict[str, Any] = {}
         for name in self.track_options:
             if name not in self._known and name not in self._named:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hmac
 import json
 import math
 from fractions import Fraction
@@ -55,7 +56,7 @@ def figures(folder: Path, team: str) -> dict[str, float]:
 
 
 def test_examples_are_found() -> None:
-    assert [folder.name for folder in EXAMPLES] == ["chest", "findings", "stay", "stroke", "survival"]
+    assert [folder.name for folder in EXAMPLES] == ["chest", "falls", "findings", "stay", "stroke", "survival"]
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
@@ -193,3 +194,40 @@ def test_cheaper_unprocessed_case(penalty: str, warned: bool) -> None:
     found = [warning for warning in score.warnings if "leaving out the worst cases would pay" in warning]
     assert bool(found) == warned
     assert all(warning.startswith("'mae': ") for warning in found)
+
+
+def test_falls() -> None:
+    """Phases: the patients are divided as an HMAC of the key says, and each phase has the figures of its own stays."""
+    folder = ROOT / "examples" / "falls"
+    secret = (folder / "phase.key").read_bytes()
+    challenge = Challenge.load(folder / "challenge.toml")
+    rows: dict[Any, list[tuple[Record, Record]]] = {"public": [], "private": []}
+    for true, sent in by_case(folder, "heron", "stay_id"):
+        unit = json.dumps([true["patient_id"]]).encode()
+        first = int.from_bytes(hmac.new(secret, unit, "sha256").digest()[:8])
+        rows["public" if first < Fraction(4, 10) * 2**64 else "private"].append((true, sent))
+    assert {name: len(pairs) for name, pairs in rows.items()} == {"public": 43, "private": 61}
+    order = ("none", "minor", "major")
+    for phase, pairs in rows.items():
+        score = challenge.score(
+            truth_of(folder), folder / "submissions" / "heron", phase=phase, phase_key=folder / "phase.key"
+        )
+        assert score.processing is not None
+        assert score.processing.expected == len(pairs)
+        assert score.processing.elsewhere == sum(map(len, rows.values())) - len(pairs)
+        assert score.result is not None
+        positive, negative = (
+            [float(sent["risk"]) if sent else None for true, sent in pairs if true["fell"] == value]
+            for value in ("true", "false")
+        )
+        wins = [
+            Fraction(0) if p is None or n is None else Fraction((p > n) + (p >= n), 2)
+            for p in positive
+            for n in negative
+        ]
+        assert score.result["metrics"]["auroc"] == float(sum(wins) / len(wins))
+        if all(sent for _, sent in pairs):
+            marked = [(order.index(t["injury"]), order.index(s["injury"])) for t, s in pairs]
+            observed = Fraction(sum((t - s) ** 2 for t, s in marked), len(marked))
+            expected = Fraction(sum((t - s) ** 2 for t, _ in marked for _, s in marked), len(marked) ** 2)
+            assert score.result["metrics"]["kappa"] == float(1 - observed / expected)

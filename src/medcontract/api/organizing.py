@@ -197,6 +197,7 @@ def new_challenge(
     classes: Sequence[str] = (),
     key: str | Sequence[str] = (),
     challenge_id: str | None = None,
+    phase_key: FileName | None = None,
     force: bool = False,
 ) -> tuple[Path, ...]:
     """Create a challenge file to start from in a folder, and example files in its folder `example`.
@@ -205,6 +206,7 @@ def new_challenge(
     for classes: those of the columns `classes`, and of columns with at most 12 values that all occur five times. `key`
     names the column that identifies a case, or several that do so together; by default it is found. The default of
     `challenge_id` is the name of the folder.
+    `phase_key` is a new file for the secret key that divides the cases into phases; an existing one is never replaced.
     Returns the paths, the challenge file first. Existing files are overwritten only with `force`. Raises `CallError`,
     and `InvalidData` if the table cannot be the truth of a challenge: the report says why.
     """
@@ -218,7 +220,19 @@ def new_challenge(
     key = (key,) if isinstance(key, str) else tuple(key)
     require_strings([*classes, *key, *([] if challenge_id is None else [challenge_id])])
     files = challenge_files(Path(folder), None if truth is None else open_source(truth), classes, key, challenge_id)
+    if phase_key is not None:
+        require_local(phase_key, "cannot write", "keep the key on your machine")
+        if os.path.lexists(phase_key):
+            raise CallError(
+                f"{os.fspath(phase_key)} already exists", "a key is never replaced: the phases depend on it"
+            )
     *examples, challenge = write_new_files(folder, files, force)
+    if phase_key is not None:
+        from secrets import token_hex
+
+        secret = Path(phase_key)
+        write_new_files(secret.parent, {secret.name: token_hex(32).encode()}, False)
+        secret.chmod(0o600)
     return (challenge, *examples)
 
 

@@ -40,6 +40,8 @@ def score(
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
+    phase: Literal["public", "private"] | None = None,
+    phase_key: FileName | None = None,
     intervals: bool = False,
     cluster: str | None = None,
     by: str | Iterable[str] = (),
@@ -81,6 +83,8 @@ def score(
     key of each case: the score then has `subgroups`, with the figures for the cases of each value. A number needs
     bands, as in `by="age=0,40,65"`. Groups of fewer than 10 cases are hidden.
 
+    `phase` scores only the cases of one phase of a challenge, which the key in the file `phase_key` selects.
+
     `breakdown` explains each item (in extraction, `breakdown` of the score) or sample (in benchmark,
     `detailed_results` of the result). Tracks have additional arguments, which are also options of the command:
     `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
@@ -103,6 +107,8 @@ def preflight(
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
+    phase: Literal["public", "private"] | None = None,
+    phase_key: FileName | None = None,
     intervals: bool = False,
     cluster: str | None = None,
     participant: bool = False,
@@ -145,6 +151,8 @@ def leaderboard(
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
+    phase: Literal["public", "private"] | None = None,
+    phase_key: FileName | None = None,
     measured: FileName | None = None,
     intervals: bool = False,
     cluster: str | None = None,

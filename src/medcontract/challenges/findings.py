@@ -134,7 +134,7 @@ def part_of(path: Path) -> Path:
     """Return the path of the smallest part of a file that can be left out: a field, a metric, a rule, a sum, a key."""
     if path[:2] in (("score", "sums"), ("score", "means")):
         return path[:3]
-    parts = ("prediction", "truth", "metric", "rule", "score", "gate", "uncertainty")
+    parts = ("prediction", "truth", "metric", "rule", "score", "gate", "phases", "uncertainty")
     return path[:2] if path[0] in parts else path[:1]
 
 

@@ -335,6 +335,12 @@ class Uncertainty(StrictModel):
     cluster: Line | None = None
 
 
+class Phases(StrictModel):
+    """The `[phases]`."""
+
+    public: Annotated[Number, Info(gt=0, lt=1)]
+
+
 Fields = Annotated[dict[FieldName, Field], Info(min_length=1, max_length=MOST_FIELDS)]
 
 
@@ -357,6 +363,7 @@ class Definition(StrictModel):
     score: Score
     gate: Gate = Gate()
     uncertainty: Uncertainty = Uncertainty()
+    phases: Phases | None = None
 
     @property
     def title(self) -> str:
@@ -450,6 +457,8 @@ def model_at(path: Path) -> type[BaseModel]:
             return Score
         case ("gate",):
             return Gate
+        case ("phases",):
+            return Phases
         case ("uncertainty",):
             return Uncertainty
     return Definition

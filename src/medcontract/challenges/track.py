@@ -24,6 +24,7 @@ from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count_all
 from medcontract.scoring.pairing import Pair, marks
+from medcontract.scoring.phases import PARAMETERS as PHASE_PARAMETERS
 from medcontract.scoring.plausibility import Texts, Watch
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, UNCERTAINTY, Change, Parameter, Protocol
@@ -57,6 +58,10 @@ def make_protocol(definition: Definition, metrics: tuple[Metric, ...]) -> Protoc
     found += _versions(metrics)
     cluster = definition.uncertainty.cluster or ""
     found += [replace(each, value=cluster) if each.name == "cluster" else each for each in UNCERTAINTY]
+    if definition.phases is not None:
+        about = "share of the cases, or of the clusters, that are public"
+        found.append(Parameter(name="phases.public", value=definition.phases.public, about=about, source=_SOURCE))
+        found += PHASE_PARAMETERS
     found.append(
         Parameter(
             name="definition", value=sha256(canonical(definition.data())), source=_SOURCE, fixed=True,

@@ -45,22 +45,22 @@ def command() -> None:
     help="The column of the truth that identifies a case; repeat it if several do so together. Default: it is found.",
 )  # fmt: skip
 @click.option("--id", "challenge_id", metavar="ID", help="The id of the challenge. Default: the name of DIR.")
+@click.option(
+    "--phase-key", metavar="FILE", type=click.Path(),
+    help="Write a new secret key to FILE, which divides the cases into phases. Keep it to yourself.",
+)  # fmt: skip
 @options.force
 def new(
-    folder: str,
-    truth: str | None,
-    classes: tuple[str, ...],
-    key: tuple[str, ...],
-    challenge_id: str | None,
-    force: bool,
-) -> int:
+    folder: str, truth: str | None, classes: tuple[str, ...], key: tuple[str, ...], challenge_id: str | None,
+    phase_key: str | None, force: bool,
+) -> int:  # fmt: skip
     """Create a challenge file in DIR, with comments that explain it, and made-up example files that satisfy it.
 
     Values of the truth are not copied, except for classes: those of --classes, and columns with at most 12 values that
     all occur five times.
     """
     challenge, *examples = api.new_challenge(
-        folder, truth=truth, classes=classes, key=key, challenge_id=challenge_id, force=force
+        folder, truth=truth, classes=classes, key=key, challenge_id=challenge_id, phase_key=phase_key, force=force
     )
     for path in (challenge, *examples):
         click.echo(str(path))

@@ -86,7 +86,7 @@ class Contest:
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
         given = HeaderOverrides(settings.header)
         given.check_names([registry.find(name) for name in names])
-        self.truth = read_truth(self.track, self.scorer, files, given, settings.frozen)
+        self.truth = read_truth(self.track, self.scorer, files, given, settings.frozen, phase_key=settings.phase_key)
         named = [each.contract for each in roles.auxiliary if each.names_team]
         shared = [name for name in roles.auxiliaries("submission") if name not in named and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
@@ -285,7 +285,7 @@ class Contest:
     def __getstate__(self) -> _SentTruth:
         """Return what another process needs. Raises `PicklingError` if it cannot be sent."""
         truth = self.truth
-        if truth.pairs or any(type(each) is not Expected for each in truth.expected.values()):
+        if truth.whole or truth.pairs or any(type(each) is not Expected for each in truth.expected.values()):
             raise pickle.PicklingError("the pairs of this process cannot be sent")
         return _SentTruth(
             settings=self.settings._replace(pool=None, jobs=1),

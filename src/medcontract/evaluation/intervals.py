@@ -27,7 +27,9 @@ def wants_intervals(track: Track, protocol: Protocol, settings: Settings) -> boo
 
     Raises `CallError` if NumPy is not installed.
     """
-    wanted = settings.intervals or track.intervals or protocol.is_changed(*INTERVAL_PARAMETERS)
+    own = track.protocol.values  # a cluster that the challenge defines may also be there for phases
+    wanted = settings.intervals or track.intervals
+    wanted = wanted or any(protocol.values.get(name) != own.get(name) for name in INTERVAL_PARAMETERS)
     if wanted:
         require("numpy", "stats")
     return wanted

@@ -22,6 +22,7 @@ from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
+from medcontract.scoring.phases import PhaseKey
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part
@@ -77,7 +78,11 @@ class Truth(Struct, kw_only=True):
     scorer: Scorer
     parts: list[Part] = []
     expected: dict[str, Expected] = {}
-    """By contract."""
+    """By contract: those of the phase, if there is one."""
+    whole: dict[str, Expected] = {}
+    """Those of all phases, if there are any."""
+    in_phase: dict[str, list[int]] = {}
+    """The numbers of those of the phase among all."""
     headers: dict[str, Header] = {}
     content: dict[str, str] = {}
     """The hash of the records, by contract."""
@@ -98,7 +103,7 @@ class Truth(Struct, kw_only=True):
         Without a truth, a list of expected ids is used, for ids and for fields that it has in common with the truth.
         """
         others: dict[str, OtherFile] = {}
-        for name, expected in self.expected.items():
+        for name, expected in (self.whole or self.expected).items():
             if name in self.content:
                 others[name] = expected.as_other_file(SimpleNamespace(**self.headers[name]))
             elif self.parts:
@@ -126,11 +131,12 @@ def read_truth(
     given: HeaderOverrides | None = None,
     frozen: FrozenProtocol | None = None,
     fields: Sequence[str] = (),
+    phase_key: PhaseKey | None = None,
 ) -> Truth:
     """Read the truth among the files. Raises `CallError` if there is none.
 
     Values of `fields` are kept, where the truth has them. Nothing can be scored against it if `frozen` is another
-    protocol or was frozen with another truth.
+    protocol or was frozen with another truth. `phase_key` is needed if the protocol is about a phase.
     """
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
@@ -168,6 +174,10 @@ def read_truth(
             elif not reasons:
                 reasons.append(empty)
     reasons += _read_auxiliaries(truth, truth.documents, files, lambda name, parts: name in later)
+    if scorer.protocol.values.get("phase"):
+        _restrict(truth, phase_key)
+        if not sum(each.total for each in truth.expected.values()):
+            reasons.append("no case belongs to the phase")
     if frozen and not reasons:
         reasons += frozen.reasons(scorer.protocol, truth.content)
     truth.reasons += tuple(reasons)
@@ -205,6 +215,20 @@ def values_in_lists(field: str, pair: Pair, truth: Truth, files: Files) -> tuple
             read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts] if again else parts, cases)
             return dict(zip(cases.keys, cases.items, strict=True)), [] if again else errors_of(role.contract, parts)
     return None
+
+
+def _restrict(truth: Truth, key: PhaseKey | None) -> None:
+    """Keep the expected items of the phase of the protocol. Raises `CallError` without its key."""
+    protocol = truth.scorer.protocol
+    phase = protocol.word("phase")
+    if key is None:
+        raise CallError(f"the protocol is about the phase {phase}", words("pass its ", option("--phase-key", "FILE")))
+    if key.sha256 != protocol.word("phase_key"):
+        raise CallError(words("the key of ", option("--phase-key"), " is not that of the protocol"))
+    truth.whole = dict(truth.expected)
+    for name, expected in truth.whole.items():
+        numbers = key.cases(expected, protocol.word("cluster"), phase or "", protocol["phases.public"])
+        truth.in_phase[name], truth.expected[name] = numbers, expected.only(numbers)
 
 
 def fields_of(contract: str) -> list[str]:
@@ -328,6 +352,8 @@ class Readings(Struct, kw_only=True):
     headers: dict[str, Header] = {}
     fields: dict[str, str] = {}
     """Fields of the result that the caller sets."""
+    elsewhere: int | None = None
+    """The number of cases of the other phase that have a record."""
 
     def set_fields(self, given: HeaderOverrides) -> None:
         """Set the caller's fields of the result. Raises `CallError` for a header field that is not used."""
@@ -354,10 +380,14 @@ def read_submission(truth: Truth, files: Files, settings: Settings, given: Heade
             continue
         contract = registry.find(pair.submission)
         unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
-        pairing = Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
+        everything = (truth.whole or truth.expected)[pair.truth]
+        pairing = Pairing(pair, everything, contract.file_rules, others, unique)
         found.pairings[pair.truth], found.headers[pair.submission] = pairing, {}
         if parts:
             _read_pair(parts, pairing, truth, settings)
+            if truth.whole:  # ids of the other phase are known
+                found.elsewhere = (found.elsewhere or 0) + _elsewhere(pairing, truth.in_phase[pair.truth])
+                pairing = found.pairings[pair.truth] = pairing.only(truth.in_phase[pair.truth])
             header = found.headers[pair.submission] = given.complete(header_of(parts), contract)
             reasons += [f"the header is not valid ({p.name})" for p in parts if p.has_bad_header]
             reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
@@ -366,6 +396,13 @@ def read_submission(truth: Truth, files: Files, settings: Settings, given: Heade
         elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
             files.notes.append(f"there is no file of {pair.submission}: its items count as not processed")
     return found
+
+
+def _elsewhere(pairing: Pairing, in_phase: Sequence[int]) -> int:
+    """Count the items of the other phase that have a record."""
+    others = set(range(pairing.expected.total)).difference(in_phase)
+    runs = pairing.marks_by_run.values()
+    return sum(any(number in marks for marks in runs) for number in others)
 
 
 def _read_pair(parts: Sequence[Part], pairing: Pairing, truth: Truth, settings: Settings) -> None:

@@ -59,7 +59,9 @@ def freeze(
         found = track_of(files)
         if found.id != track.id:
             raise CallError(f"the truth is of the track {found.id}, not of {track.id}")
-        truth = read_truth(track, track.scorer(protocol, settings.scoring, files.groups), files)
+        of_all = [(name, value) for name, value in changes if name not in ("phase", "phase_key")]
+        whole = tracks.changed_protocol(track, of_all, settings.scoring)
+        truth = read_truth(track, track.scorer(whole, settings.scoring, files.groups), files)
         if truth.reasons:
             raise MedcontractError(f"{'; '.join(truth.reasons)}: the protocol cannot be frozen with it")
         content = truth.content

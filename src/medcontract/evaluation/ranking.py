@@ -315,7 +315,7 @@ def _entries(
             headline=None if blind else shown(each.headline),
             decision=None if blind else decision,
             figures={} if blind else shown({shown_names[name]: value for name, value in each.figures.items()}),
-            processing=processing(verdict.processing),
+            processing=processing(verdict.processing, scored.elsewhere),
             reasons=verdict.reasons,
             problem=None if verdict.valid else next(iter(first_error(scored.problems)), None),
             warnings=verdict.warnings,

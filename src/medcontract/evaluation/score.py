@@ -118,6 +118,8 @@ class Scored(Struct, kw_only=True):
     """Why items lost points, if requested."""
     intervals: Intervals | None = None
     """How sure the figures are, if requested."""
+    elsewhere: int | None = None
+    """The number of cases of another phase that have a record."""
     sums: str = ""
     """In a ranking: a hash of what was counted over the cases."""
     by: tuple[str, ...] | None = None
@@ -151,8 +153,10 @@ def title() -> str:
     return "" if challenge is None else str(challenge.definition.title)
 
 
-def processing(found: processing_gate.Processing | None) -> Processing | None:
-    return None if found is None else Processing(**found.describe(), _share=found.share, _asked=found.required)
+def processing(found: processing_gate.Processing | None, elsewhere: int | None = None) -> Processing | None:
+    if found is None:
+        return None
+    return Processing(**found.describe(), elsewhere=elsewhere, _share=found.share, _asked=found.required)
 
 
 @report_plugin_errors()
@@ -171,7 +175,7 @@ def score_result(scored: Scored) -> Score:
         participant=scored.participant or None,
         protocol=ProtocolUsed(**scored.protocol.describe()),
         inputs=scored.inputs,
-        processing=processing(verdict.processing),
+        processing=processing(verdict.processing, scored.elsewhere),
         valid=verdict.valid,
         reasons=verdict.reasons,
         warnings=verdict.warnings + (broken_rules if scored.participant else scored.private),
@@ -292,7 +296,8 @@ def score_selected(track: Track, scorer: Scorer, files: Files, settings: Setting
         return _rescore(track, scorer, files, settings, given)
     require_possible_fields(track, scorer, files, given)
     report_progress(settings.progress, files.take(sorted(used_contracts(track.roles, scorer))).parts())
-    truth = read_truth(track, scorer, files, given, settings.frozen, [by.field for by in settings.by])
+    fields = [by.field for by in settings.by]
+    truth = read_truth(track, scorer, files, given, settings.frozen, fields, settings.phase_key)
     return score_against(truth, files, settings, given)
 
 
@@ -351,7 +356,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     listed = own if participant else [*truth.parts, *own]  # errors of the truth explain those of the submission
     scored = _assembled(truth, verdict, listed, files.unread, participant)
     scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
-    scored.intervals = intervals
+    scored.intervals, scored.elsewhere = intervals, readings.elsewhere
     scored.answers = KeptAnswers.of(_answers(readings)) if intervals and settings.keep_answers else None
     _add_subgroups(scored, readings, columns, settings)
     counted = Counter[str]()

@@ -9,6 +9,7 @@ from medcontract.parallel import cpus
 from medcontract.reading.chunks import SMALLEST
 from medcontract.reading.limits import Limits
 from medcontract.scoring.frozen_protocol import FrozenProtocol
+from medcontract.scoring.phases import PhaseKey
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
 from medcontract.validation.dispatch import Part
 from medcontract.validation.records import Progress
@@ -38,6 +39,8 @@ class Settings(NamedTuple):
     """The caller's options for scoring."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Changed parameters of the protocol."""
+    phase_key: PhaseKey | None = None
+    """Divides the cases into phases."""
     intervals: bool = False
     """Figures have intervals."""
     frozen: FrozenProtocol | None = None

@@ -80,6 +80,10 @@ class Processing(Item, frozen=True, kw_only=True):
     """The required success rate."""
     passed: bool
     """Whether the success rate is at least the minimum, compared exactly."""
+    elsewhere: Count | None = None
+    """With --phase: the cases of the other phase that have a record; they count nowhere."""
+
+    _optional = frozenset({"elsewhere"})
 
     _share: str = ""
     """The success rate in percent, with enough digits to see on which side of the minimum it is."""

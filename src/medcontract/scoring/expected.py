@@ -127,6 +127,7 @@ class Expected:
         """Return a copy with some of the items, in this order."""
         other = copy(self)
         other.keys, other.items = [self.keys[n] for n in numbers], [self.items[n] for n in numbers]
+        other.fields = {name: [values[n] for n in numbers] for name, values in self.fields.items()}
         other._index = {}
         return other
 

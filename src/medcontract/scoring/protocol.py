@@ -151,10 +151,6 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
             raise CallError(f"'{name}' must be a whole number, not {text.strip()}")
         return self._with({name: value})
 
-    def is_changed(self, *names: str) -> bool:
-        """Return whether one of these parameters, which are silent by default, is part of the protocol."""
-        return any(p.name in names and p.silent_at is not None and not p.is_silent for p in self.parameters)
-
     def following(self, name: str, value: str) -> Protocol:
         """The protocol with a parameter that is derived from something else, such as a file."""
         return self._with({name: value})

@@ -14,13 +14,14 @@ from medcontract.problems import plural, pointer, pointer_tokens
 from medcontract.results.score import Intervals, RankedBy, Replicates
 from medcontract.scoring.expected import Expected
 from medcontract.scoring.pairing import Pair
+from medcontract.scoring.phases import Unit, units_of
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Scorer, weighted
 from medcontract.scoring.track import Track
 from medcontract.uncertainty.figures import UNIT, Resampled, Resampling
 from medcontract.uncertainty.intervals import Bounds, NoInterval, interval
-from medcontract.uncertainty.sample import Sample, Unit
+from medcontract.uncertainty.sample import Sample
 
 _FEW_CASES, _FEW_UNITS = 10, 30
 _MOST_NAMED = 10
@@ -67,27 +68,11 @@ def samples_of(track: Track, pairs: Sequence[Pair], expected: Mapping[str, Expec
         if pair.truth in expected and pair.truth not in places:
             items, key = expected[pair.truth], pair.key
             places[pair.truth] = len(units), len(units) + items.total
-            units += _units(track, items, cluster)
+            units += units_of(items, cluster, track.unit)
     distinct = len(places) == 1 and not cluster and not track.unit
     whole = Sample(units, int(protocol["resamples"]), clustered=bool(cluster), distinct=distinct)
     unit = (cluster,) if cluster else track.unit or key
     return Samples(whole, {truth: whole.part(*place) for truth, place in places.items()}, unit)
-
-
-def _units(track: Track, expected: Expected, cluster: str | None) -> Iterable[Unit]:
-    """Return the values of the key of each item's unit."""
-    if not track.unit and not cluster:
-        return expected.keys
-    keys: Iterator[tuple[Any, ...]] = (key if isinstance(key, tuple) else (key,) for key in expected.keys)
-    if track.unit:
-        keys = (tuple(getattr(item, name) for name in track.unit) for item in expected.items)
-    if not cluster:
-        return keys
-    values: Any = expected.fields.get(cluster)
-    if values is None:
-        place = expected.key.index(cluster)
-        values = (key[place] if isinstance(key, tuple) else key for key in expected.keys)
-    return ((None, *key) if value is None else (value,) for key, value in zip(keys, values, strict=True))
 
 
 def intervals_of(track: Track, scorer: Scorer, answers: Answers, finished: Finished, samples: Samples) -> WithIntervals:

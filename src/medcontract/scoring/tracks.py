@@ -96,6 +96,8 @@ def changed_protocol(
     for name, value in parameters:
         if name not in protocol.values and name in options():
             raise _option_of_another_track(name, track)
+        if name == "phase" and not any(each.name == name for each in protocol.parameters):
+            raise CallError(f"{track.id} has no phases", "write [phases] and public = 0.3 in the file of a challenge")
         protocol = protocol.changed(name, value)
     return track.complete(protocol, given)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256, shake_128
-from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
-import rfc8785
 from numpy.typing import NDArray
+
+from medcontract.scoring.phases import Unit, key_text
 
 Array = NDArray[Any]
 
@@ -27,17 +27,6 @@ _EXACT_FLOATS = 1 << 24
 _BITS = 20
 _QUANTUM = 2.0 ** (2 * _BITS)
 """Real numbers are added as multiples of 1 / this, in two halves, so that sums of doubles are exact."""
-
-
-Unit = str | tuple[Any, ...]
-"""The values that identify a unit: several, or a single text."""
-
-
-def key_text(unit: Unit) -> bytes:
-    """Return the key of a unit or group: the RFC 8785 text of the list of its values."""
-    if isinstance(unit, str):
-        return f"[{encode_basestring(unit)}]".encode()  # the same text, and several times as fast
-    return rfc8785.dumps([float(value) if type(value) is int else value for value in unit])  # numbers are doubles
 
 
 def weights_of(keys: Iterable[bytes], resamples: int) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Files, read, report_progress
 from medcontract.evaluation.headers import HeaderOverrides
 from medcontract.evaluation.loading import Truth, read_collection, read_submission, read_truth
@@ -77,12 +78,14 @@ class Session:
         track, scorer, files = self.track, self.scorer, self.files
         listed = any(name in files.groups for name in track.roles.id_lists)
         if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in scorer.pairs):
-            truth = read_truth(track, scorer, files, given, self.settings.frozen)
+            truth = read_truth(track, scorer, files, given, self.settings.frozen, phase_key=self.settings.phase_key)
             truth.pairs = tuple(self._with_probe(pair, scored=True) for pair in scorer.pairs)
             for tally in self.tallies:
                 if tally.pair.truth in truth.expected and not truth.reasons:
                     tally.expect(truth.expected[tally.pair.truth].items)
             return truth
+        if scorer.protocol.values.get("phase"):
+            raise CallError(words(option("--phase"), " needs the truth"), "pass it, too")
         pairs = tuple(self._with_probe(pair, scored=False) for pair in scorer.pairs)
         truth = Truth(track=track, scorer=scorer, pairs=pairs)
         lists: dict[str, list[Expected]] = {}
