@@ -6,17 +6,14 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from json.encoder import encode_basestring
 from typing import Any, Literal, get_args
 
-import rfc8785
 from msgspec import Struct
 
 from medcontract.scoring.expected import Expected
 from medcontract.scoring.protocol import Parameter
+from medcontract.uncertainty.units import Unit, key_text
 
-Unit = str | tuple[Any, ...]
-"""The values that identify a unit: several, or a single text."""
 PhaseName = Literal["public", "private"]
 PHASES: tuple[PhaseName, ...] = get_args(PhaseName)
 SHORTEST_KEY = 16
@@ -54,13 +51,6 @@ class PhaseKey(Struct, frozen=True):
         """Return the numbers of the expected items of a phase."""
         units = units_of(expected, cluster)
         return [number for number, unit in enumerate(units) if self.is_public(unit, share) == (phase == "public")]
-
-
-def key_text(unit: Unit) -> bytes:
-    """Return the key of a unit or group: the RFC 8785 text of the list of its values."""
-    if isinstance(unit, str):
-        return f"[{encode_basestring(unit)}]".encode()  # the same text, and several times as fast
-    return rfc8785.dumps([float(value) if type(value) is int else value for value in unit])  # numbers are doubles
 
 
 def units_of(expected: Expected, cluster: str | None, unit: Sequence[str] = ()) -> Iterable[Unit]:

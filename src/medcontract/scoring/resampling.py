@@ -14,7 +14,7 @@ from medcontract.problems import plural, pointer, pointer_tokens
 from medcontract.results.score import Intervals, RankedBy, Replicates
 from medcontract.scoring.expected import Expected
 from medcontract.scoring.pairing import Pair
-from medcontract.scoring.phases import Unit, units_of
+from medcontract.scoring.phases import units_of
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Scorer, weighted
@@ -22,6 +22,7 @@ from medcontract.scoring.track import Track
 from medcontract.uncertainty.figures import UNIT, Resampled, Resampling
 from medcontract.uncertainty.intervals import Bounds, NoInterval, interval
 from medcontract.uncertainty.sample import Sample
+from medcontract.uncertainty.units import Unit
 
 _FEW_CASES, _FEW_UNITS = 10, 30
 _MOST_NAMED = 10

@@ -2,6 +2,7 @@
 
 ::
 
+    units       the keys of what is drawn together; without NumPy
     sample      which cases are drawn together, and how often in each replicate; exact sums over the cases
     figures     a figure in the full data and in every replicate, and what is computed from several figures
     intervals   the interval of a figure

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medcontract.scoring.phases import Unit, key_text
+from medcontract.uncertainty.units import Unit, key_text
 
 Array = NDArray[Any]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medcontract.scoring.phases import key_text
 from medcontract.uncertainty.figures import Resampled, combined, kept, quotient
 from medcontract.uncertainty.intervals import NoInterval, interval, percentiles, shown, wilson, without_spread
 from medcontract.uncertainty.sample import MOST_GROUPS, Sample
+from medcontract.uncertainty.units import key_text
 
 LEVEL = Fraction(95, 100)
 
