@@ -172,6 +172,18 @@ class CallOptions:
             )
         return PhaseKey(secret)
 
+    @property
+    def _phase_changes(self) -> dict[str, str]:
+        """The parameters of the protocol that the phase sets. Raises `CallError` if the phase or its key is missing."""
+        key = self._phase_key
+        if self.phase is not None:
+            if key is None:
+                raise CallError(words(option("--phase"), " requires ", option("--phase-key", "FILE")))
+            return {"phase": self.phase, "phase_key": key.sha256}
+        if key is not None and self.protocol is None:
+            raise CallError(words(option("--phase-key"), " requires ", option("--phase")), "public or private")
+        return {}
+
     @cached_property
     def _grouping(self) -> tuple[tuple[By, ...], Table | None]:
         """The fields to group cases by, and the table with some of them. Raises `CallError` and `InvalidData`."""
@@ -249,12 +261,7 @@ class CallOptions:
                 both = parameter("cluster"), " and as ", option("--cluster")
                 raise CallError(words("'cluster' is given twice, as ", *both))
             changed["cluster"] = self.cluster
-        if self.phase is not None:
-            if self._phase_key is None:
-                raise CallError(words(option("--phase"), " requires ", option("--phase-key", "FILE")))
-            changed |= {"phase": self.phase, "phase_key": self._phase_key.sha256}
-        elif self._phase_key is not None and self.protocol is None:
-            raise CallError(words(option("--phase-key"), " requires ", option("--phase")), "public or private")
+        changed |= self._phase_changes
         found: dict[str, Any] = {}
         for name in self.track_options:
             if name not in self._known and name not in self._named:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.challenge_files import STROKE, changed
-from tests.commands import TRACKS, TRUTH, Call, truth_file
+from tests.commands import TRACKS, Call, truth_file
 from tests.support import ROOT, published
 
 import medcontract
@@ -68,16 +68,11 @@ def test_built_in_tracks(rehearse: Call, track: str) -> None:
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_truths_with_twenty_cases(call: Call, tmp_path: Path, track: str) -> None:
-    """Truths in which most answers are alike: constants are found where they are as good as the right answers."""
+    """Truths in which many answers are alike: nothing fails but the checks that say so."""
     ran = call("rehearse", truth_file(tmp_path, track), "--format", "json")
-    constant = {"benchmark", "extraction"}  # every reference is the same in these files
     failed = {name for name, status in _statuses(ran.json).items() if status == "failed"}
-    assert ("constant" in failed) == (len({json.dumps(_answer(r), sort_keys=True) for r in TRUTH[track]}) == 1)
-    assert failed <= {"constant", "inverted"} or track in constant
-
-
-def _answer(record: Any) -> Any:
-    return {name: value for name, value in record.items() if not name.endswith("_id")}
+    assert failed <= {"constant", "inverted", "ids"}
+    assert ran.code == (1 if failed else 0)
 
 
 @pytest.mark.parametrize("name", ["stroke", "chest", "stay"])
