@@ -2,8 +2,8 @@
 
 import { messages as texts } from "./contracts.js";
 
-export const { messages: MESSAGES, hints: HINTS, patterns: PATTERNS } = texts;
-const { names: NAMES, types: TYPES } = texts;
+export const { messages: MESSAGES, hints: HINTS, names: NAMES, patterns: PATTERNS } = texts;
+const { types: TYPES } = texts;
 
 export const filled = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 export const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;

@@ -1,6 +1,6 @@
 // Checks values against the published schemas. Only what these use is known; anything else is an error when loading.
 
-import { HINTS, MESSAGES, PATTERNS, expected, filled, gotten, isPlain, listed, nearest, plural } from "./messages.js";
+import { HINTS, MESSAGES, NAMES, PATTERNS, expected, filled, gotten, isPlain, listed, nearest, plural } from "./messages.js";
 import { stripBlanks } from "./text.js";
 
 const NON_BLANK = "[^\\x09-\\x0d\\x20\\xa0]";
@@ -195,7 +195,7 @@ function members(schema, find) {
   return (value, path, findings) => {
     if (!isObject(value)) return;
     for (const name of required)
-      if (!Object.hasOwn(value, name)) findings.push(finding("MC101", path, filled(MESSAGES.missing, { name }), { field: name, fromSchema: false }));
+      if (!Object.hasOwn(value, name)) findings.push(finding("MC101", path, `${filled(NAMES.key, { name })} ${MESSAGES.missing}`, { field: name, fromSchema: false }));
     for (const name in value) {
       const check = known.get(name) ?? other;
       if (check) inside(check, value[name], path, name, findings);
@@ -205,7 +205,7 @@ function members(schema, find) {
 }
 
 function unknownKey(path, name, missing) {
-  const message = isPlain(name) ? filled(MESSAGES.unknown, { name }) : MESSAGES["unknown, may be data"];
+  const message = isPlain(name) ? `${filled(NAMES.key, { name })} ${MESSAGES.unknown}` : MESSAGES["unknown, may be data"];
   return finding("MC102", [...path, name], message, { atKey: true, fromSchema: false, hint: nearest(name, missing, "rename") });
 }
 

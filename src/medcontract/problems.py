@@ -59,6 +59,10 @@ class Finding(NamedTuple):
     """The JSON types that the contract allows here, if the value has another one. Then there is no message."""
     got: str = ""
     """The JSON type of the value; `true`, `false` or `empty` where that says more."""
+    merged: bool = False
+    """The missing key is there under an unknown name, which is a finding of its own. For people, they are one."""
+    unanswered: Literal["", "value", "record"] = ""
+    """The value is null or an empty text: this one, or all in its record that are not ids."""
 
     @property
     def statement(self) -> str:

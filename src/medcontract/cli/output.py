@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from medcontract.results.base import Result
 
 MAX_ALIKE = 3
-"""The number of similar problems in text."""
+"""The number of similar problems that are kept for text, which shows the first and the places of the others."""
 _COLORS = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow", "bold": True},
@@ -154,7 +154,7 @@ class Printer:
         """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
         self._shown = min(self._most if self._most is not None else 50 if self.as_text else most, most)
         return {
-            "max_problems": self._shown,
+            "max_problems": min(self._shown * MAX_ALIKE, most) if self.as_text else self._shown,
             "max_alike": MAX_ALIKE if self.as_text else None,
             "excerpts": self.show_values and self.format in rendering.WITH_EXCERPTS,
         }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 MESSAGES = {
-    "missing": "'{name}' is missing",
-    "unknown": "'{name}' is not in this contract",
+    "missing": "is missing",
+    "unknown": "is not in this contract",
     "unknown, may be data": "a key that is not in this contract",
     "type": "must be {expected}, not {got}",
     "type of the whole": "expected {expected}, got {got}",

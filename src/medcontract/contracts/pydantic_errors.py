@@ -103,16 +103,16 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
     given = error["input"]
     context = error.get("ctx") or {}
     if error["type"] == "extra_forbidden":
-        yield Finding(*unknown_key(path[-1]), path=path, at_key=True, value=shorten(str(path[-1])))
+        yield unknown_key(path[-1])._replace(path=path, at_key=True, value=shorten(str(path[-1])))
     elif error["type"] == "missing":
-        yield Finding("MC101", MESSAGES["missing"].format(name=path[-1]), path=path[:-1], field=str(path[-1]))
+        yield Finding("MC101", MESSAGES["missing"], path=path[:-1], field=str(path[-1]), name=f"'{path[-1]}'")
     elif error["type"] in _TYPES:
         expected = (_TYPES[error["type"]],)
         yield Finding("MC103", "", path=path, value=shown_value(given), name=value_name(path) if path else "",
                       expected=expected, got=json_type(given))  # fmt: skip
     elif error["type"] == "union_tag_not_found":
         key = ast.literal_eval(context["discriminator"])
-        yield Finding("MC101", MESSAGES["missing"].format(name=key), path=path, field=key)
+        yield Finding("MC101", MESSAGES["missing"], path=path, field=key, name=f"'{key}'")
     elif error["type"] == "union_tag_invalid":
         key = ast.literal_eval(context["discriminator"])
         found = _unknown_value({"expected": context["expected_tags"]}, given[key])
@@ -129,9 +129,11 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
             yield finding._replace(path=path, value=shown_value(given), name=value_name(path))
 
 
-def unknown_key(key: Token) -> tuple[str, str]:
-    """Return the code and the message about a key that no object at its place may have."""
-    return "MC102", MESSAGES["unknown"].format(name=key) if is_plain(key) else MESSAGES["unknown, may be data"]
+def unknown_key(key: Token) -> Finding:
+    """Return the finding about a key that no object at its place may have."""
+    if not is_plain(key):
+        return Finding("MC102", MESSAGES["unknown, may be data"])
+    return Finding("MC102", MESSAGES["unknown"], name=f"'{key}'")
 
 
 _TYPES = {

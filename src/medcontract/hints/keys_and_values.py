@@ -52,6 +52,8 @@ def with_hints(
     renames = {path: _renames(value_at(parsed, path), path, fields, schema) for path, fields in missing.items()}
     other = other_contract(parsed) if () in renames else None
     inner = _nested(parsed, missing.get((), set()))
+    unknown = {finding.path for finding in findings[:_MOST_HINTS] if finding.code == "MC102"}
+    unanswered = _is_unanswered(parsed, schema)
     explained = []
     for number, finding in enumerate(findings):
         if finding.code not in ("MC101", "MC102"):
@@ -66,10 +68,26 @@ def with_hints(
             hint = finding.hint
         if hint != finding.hint:
             finding = finding._replace(hint=hint)
+        if finding.code == "MC101" and number < _MOST_HINTS:
+            pairs = renames.get(finding.path, {})
+            is_there = any(field == finding.field and (*finding.path, name) in unknown for name, field in pairs.items())
+            finding = finding._replace(merged=is_there)
+        elif finding.got == "null" or finding.value == '""':
+            finding = finding._replace(unanswered="record" if unanswered else "value")
         if spread:
             finding = finding._replace(hint=spread_hint(finding, spread))
         explained.append(finding)
     return explained
+
+
+def _is_unanswered(parsed: Any, schema: dict[str, Any]) -> bool:
+    """Return whether a record has only ids, constants and empty values, as in a template that is not filled in."""
+    if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
+        return False
+    others = [name for name in parsed if not name.lower().endswith("id")]
+    values = [parsed[name] for name in others if not any("const" in node for node in schemas_at(schema, (name,)))]
+    lists = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return bool(values) and all(item is None or item == "" for item in lists)
 
 
 def _scattered(parsed: Any, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
@@ -218,7 +236,7 @@ _UNIX_TIMES = frozenset({"message_sent_time", "message_received_time"})
 _NAMED = {"location": ("arm", "feet", "genitalia", "hand", "head", "leg", "torso")}
 """The names of the values 1, 2, … of a field."""
 _LONGEST_NUMBER = 200
-_MOST_KEYS = 8
+_MOST_LISTED = 8
 _NOTHING = lazy_pattern(r'null|"\s*(?:n/?a|nan|null|none|nil|unknown|error|failed|-|\?)?\s*"', re.IGNORECASE)
 """Values, as JSON, that mean that there is no answer."""
 _WITHOUT_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
@@ -398,8 +416,8 @@ def _object_hint(path: Path, schema: dict[str, Any]) -> str | None:
     keys = known_keys(schema, path) if path else []
     if not keys:
         return None
-    more = ", …" if len(keys) > _MOST_KEYS else ""
-    return f"write an object {{ … }}; its keys are {', '.join(keys[:_MOST_KEYS])}{more}"
+    more = ", …" if len(keys) > _MOST_LISTED else ""
+    return f"write an object {{ … }}; its keys are {', '.join(keys[:_MOST_LISTED])}{more}"
 
 
 def _range_hint(path: Path, given: Any, schema: dict[str, Any], parsed: Any) -> str | None:

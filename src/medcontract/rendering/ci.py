@@ -13,7 +13,8 @@ from urllib.parse import quote
 from medcontract import _version
 from medcontract.catalog import problem_codes
 from medcontract.problems import plural, printable
-from medcontract.rendering.page import View, clean
+from medcontract.rendering.grouping import grouped, merged
+from medcontract.rendering.page import FileProblems, View, clean
 from medcontract.results.base import Data, dumps
 from medcontract.results.preflight import Preflight
 from medcontract.results.validation import Problem, Validation
@@ -53,10 +54,13 @@ class Annotation(NamedTuple):
         return f"{'record' if self.times == 1 else 'first in record'} {self.record}: {self.message}"
 
 
-def _annotations(result: Reviewed, show_values: bool) -> list[Annotation]:
-    """Return the problems that the result lists, and failed checks without problems; what reads the same only once."""
+def _annotations(result: Reviewed, show_values: bool, together: bool = False) -> list[Annotation]:
+    """Return the problems that the result lists, and failed checks without problems; what reads the same only once.
+
+    `together`: the same problem in several places is one annotation, at the first of them.
+    """
     same: dict[tuple[object, ...], Annotation] = {}
-    for each in _found(result, show_values):
+    for each in _found(result, show_values, together):
         identity = (each.path, each.line, each.column, each.code, each.message)
         first = same.setdefault(identity, each._replace(times=0))
         same[identity] = first._replace(times=first.times + 1)
@@ -69,24 +73,32 @@ def _annotations(result: Reviewed, show_values: bool) -> list[Annotation]:
     return annotations
 
 
-def _found(result: Reviewed, show_values: bool) -> Iterator[Annotation]:
+def _found(result: Reviewed, show_values: bool, together: bool) -> Iterator[Annotation]:
     if isinstance(result, Validation):
-        yield from (_annotation(file.path, each, show_values) for file in result.files for each in file.problems)
-        return
-    for check in result.checks:
-        yield from (_annotation(each._path or each.file, each, show_values) for each in check.problems)
+        listed = [[(file.path, each) for each in file.problems] for file in result.files]
+        records = [file.records for file in result.files]
+    else:
+        listed = [[(each._path or each.file, each) for each in check.problems] for check in result.checks]
+        records = [None] * len(listed)
+    if together:
+        parts = [FileProblems(some, 0, records=count) for some, count in zip(listed, records, strict=True)]
+        for groups in grouped(parts, show_values):
+            yield from (_annotation(each.file, each.problem, show_values, each.others) for each in groups)
+    else:
+        yield from (_annotation(file, each, show_values) for some in listed for file, each in some)
+    for check in [] if isinstance(result, Validation) else result.checks:
         if check.status == "failed" and not check.problems:
             title = clean(check.title)
             yield Annotation("error", check.id, title, clean(check.detail) or title, None, None, None, None, check.id)
 
 
-def _annotation(path: str, problem: Problem, show_values: bool) -> Annotation:
+def _annotation(path: str, problem: Problem, show_values: bool, others: str = "") -> Annotation:
     entry = problem_codes().get(problem.code)
     return Annotation(
         level=problem.severity,
         code=problem.code,
         title=entry.title if entry else problem.code,
-        message=clean(_message(problem, show_values)),
+        message=clean(_message(problem, show_values) + (f"; {others}" if others else "")),
         path=path,
         line=problem.line,
         column=problem.column,
@@ -111,7 +123,7 @@ def _not_listed(result: Reviewed) -> int:
 
 
 def github(result: Reviewed, view: View) -> str:
-    lines = [_command(each) for each in _annotations(result, view.show_values)]
+    lines = [_command(each) for each in _annotations(result, view.show_values, together=True)]
     left = _not_listed(result)
     if left:
         lines.append(f"::notice::{_escaped(plural(left, 'more problem'))} not listed")
@@ -119,7 +131,8 @@ def github(result: Reviewed, view: View) -> str:
         failed = sum(check.status == "failed" for check in result.checks)
         verdict = f"NOT READY: {plural(failed, 'check')} failed" if failed else "READY"
     else:
-        errors, warnings = (sum(file.errors for file in result.files), sum(file.warnings for file in result.files))
+        errors = sum(file.errors - merged(file.problems) for file in result.files)
+        warnings = sum(file.warnings for file in result.files)
         verdict = f"{plural(errors, 'error')}, {plural(warnings, 'warning')} in {plural(len(result.files), 'file')}"
     lines.append(f"::{'notice' if result else 'error'} title=medcontract::{_escaped(verdict)}")
     return "\n".join(lines) + "\n"

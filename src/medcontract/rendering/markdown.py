@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from medcontract.problems import printable
 from medcontract.rendering import page_of
+from medcontract.rendering.grouping import Grouped, grouped, left
 from medcontract.rendering.page import (
     LONGEST_CELL,
     Block,
@@ -27,7 +27,6 @@ from medcontract.rendering.page import (
 )
 from medcontract.results.base import Result
 from medcontract.results.tables import MOST_CASES, Table
-from medcontract.results.validation import Problem
 
 _MOST_PROBLEMS = 200
 """The number of problems in a table."""
@@ -104,20 +103,22 @@ def _inline(text: str) -> str:
 
 
 def _problems(parts: Iterable[FileProblems], show_values: bool) -> Iterator[str]:
-    """A table of the problems; the same problem in a file is listed once, with the number of times."""
+    """A table of the problems; the same problem is listed once, with the number of times."""
     parts = list(parts)
-    counted = Counter(_problem(*each, show_values) for part in parts for each in part.problems)
-    shown = list(counted.items())[:_MOST_PROBLEMS]
-    rows = [row if times == 1 else (*row[:3], f"{row[3]} ({times:,} times)", row[4]) for row, times in shown]
-    left = sum(part.found for part in parts) - sum(times for _, times in shown)
-    note = f"and {left:,} more" if left > 0 else ""
+    found = [each for groups in grouped(parts, show_values) for each in groups]
+    shown = found[:_MOST_PROBLEMS]
+    rows = [_problem(each, show_values) for each in shown]
+    more = sum(map(left, parts)) + sum(each.total for each in found[_MOST_PROBLEMS:])
+    note = f"and {more:,} more" if more > 0 else ""
     head = ("file", "place", "code", "problem", "hint")
     yield from table_lines(Table("", head, rows, note, numeric=False))
 
 
-def _problem(file: str, problem: Problem, show_values: bool) -> tuple[str, ...]:
+def _problem(group: Grouped, show_values: bool) -> tuple[str, ...]:
+    problem = group.problem
     message = problem.message_with_value if show_values else problem.message
-    return file, problem._place.lstrip(":, "), problem.code, message, problem.hint or ""
+    others = f" ({group.others})" if group.others else ""
+    return group.file, problem._place.lstrip(":, "), problem.code, f"{message}{others}", problem.hint or ""
 
 
 def _line(line: Line) -> str:

@@ -29,7 +29,7 @@ class View(NamedTuple):
     show_values: bool = False
     """Whether values of records may be shown."""
     max_problems: int = 50
-    """The maximum number of problems of a score or of a check."""
+    """The maximum number of different problems of a file, a score or a check."""
     quiet: bool = False
     """Whether text shows only the outcome."""
 
@@ -152,10 +152,8 @@ class FileProblems(NamedTuple):
     """The outcome for the file."""
     unreadable: bool = False
     """The file could not be checked, so that the problems are the outcome."""
-
-    def left(self, shown: int) -> int:
-        """How many problems there are besides the first ones, which stand for similar ones, too."""
-        return self.found - shown - sum(problem._more for _, problem in self.problems[:shown])
+    records: int | None = None
+    """How many records the file has."""
 
 
 class Problems(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from medcontract.problems import is_plain, plural
 from medcontract.rendering import page_of
+from medcontract.rendering.grouping import Grouped, grouped, left
 from medcontract.rendering.page import (
     Block,
     Bullets,
@@ -71,8 +72,8 @@ def _block(block: Block, view: View, most: int) -> Iterator[str]:
     style = view.style
     match block:
         case Problems():
-            for part in block.parts:
-                yield from problem_lines(part, view)
+            for part, groups in zip(block.parts, grouped(block.parts, view.show_values), strict=True):
+                yield from problem_lines(part, view, groups)
             yield from (f"{style('total:', 'dim')} {clean(line)}" for line in block.totals)
         case Table() | ChangeTable():
             yield from table_lines(block.table if isinstance(block, ChangeTable) else block, style, most)
@@ -134,16 +135,15 @@ def _item(item: Outcome, view: View) -> Iterator[str]:
 # --- problems
 
 
-def problem_lines(part: FileProblems, view: View) -> Iterator[str]:
+def problem_lines(part: FileProblems, view: View, groups: Sequence[Grouped] | None = None) -> Iterator[str]:
     """The problems of a file, each with a blank line after it, the number of the others, and the outcome."""
-    shown = 0
-    if part.unreadable or not view.quiet:
-        shown = len(part.problems) if part.file else min(len(part.problems), view.max_problems)
-    for name, problem in part.problems[:shown]:
-        yield from _problem(clean(name), problem, view)
-    left = part.left(shown)
-    if left > 0 and not view.quiet:
-        others = f"… and {plural(left, 'more problem')}" if shown else plural(left, "problem")
+    groups = grouped([part], view.show_values)[0] if groups is None else groups
+    shown = groups[: view.max_problems] if part.unreadable or not view.quiet else []
+    for each in shown:
+        yield from _problem(each, view)
+    more = left(part, groups[len(shown) :])
+    if more > 0 and not view.quiet:
+        others = f"… and {plural(more, 'more problem')}" if shown else plural(more, "problem")
         where = f"{clean(part.file)}: " if part.file else ""
         kinds = " of other kinds" if part.file and shown else ""
         yield f"{where}{view.style(f'{others}{kinds} (use --max-problems to show more)', 'dim')}"
@@ -152,8 +152,8 @@ def problem_lines(part: FileProblems, view: View) -> Iterator[str]:
         yield _line(part.outcome, view.style)
 
 
-def _problem(path: str, problem: Problem, view: View) -> Iterator[str]:
-    style = view.style
+def _problem(group: Grouped, view: View) -> Iterator[str]:
+    style, path, problem = view.style, clean(group.file), group.problem
     what = style(f"{problem.severity} {problem.code}", problem.severity)
     message = problem.message_with_value if view.show_values and not problem._excerpt else problem.message
     yield f"{style(path + problem._place, 'strong')}: {what} {clean(message)}{_column(problem)}"
@@ -165,9 +165,8 @@ def _problem(path: str, problem: Problem, view: View) -> Iterator[str]:
             yield f" {style(f'{gutter} |', 'dim')} {caret}"
     if problem.hint:
         yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {clean(problem.hint)}"
-    if problem._more:
-        alike = plural(problem._more, f"more {problem._more_are if problem.record is not None else 'problem'}")
-        yield f" {gutter} {style(f'… and {alike} like this', 'dim')}"
+    if group.others:
+        yield f" {gutter} {style(f'… {clean(group.others)}', 'dim')}"
     yield ""
 
 

@@ -45,6 +45,14 @@ class Problem(Item, frozen=True, kw_only=True):
     """The number of similar problems that are not listed; set on the last one that is."""
     _more_are: str = "record"
     """What `_more` counts: records with one such problem each, or problems."""
+    _statement: str = ""
+    """What is wrong, without the name of the field."""
+    _subject: str = ""
+    """The name that the message starts with, if it has one."""
+    _merged: bool = False
+    """A missing key that is there under an unknown name, which is a problem of its own."""
+    _unanswered: str = ""
+    """There is no answer: in this field (`value`), or in the whole record (`record`)."""
 
     @property
     def message_with_value(self) -> str:

@@ -193,7 +193,7 @@ def likeness(finding: Finding, spread: Mapping[str, str] = MappingProxyType({}))
     field = spread.get(finding.field) if spread and finding.field else None
     if field:
         return finding.code, statement, (field,)
-    path = finding.path
+    path = finding.path if finding.code != "MC101" else (*finding.path, finding.field or "")
     if any(type(token) is int for token in path):
         path = tuple("*" if isinstance(token, int) else token for token in path)
     return finding.code, statement, path
@@ -283,7 +283,8 @@ def _problem(finding: Finding, offset: int | None, places: dict[int, Place], exc
         code=finding.code, severity=finding.severity, message=finding.text, hint=_hint(finding, places),
         pointer=pointer(path), record=ref.record, line=line, column=column, field=field,
         _plain_pointer=pointer(path, plain=True), _value=finding.value,
-        _excerpt=excerpt.text if excerpt else None,
+        _statement=finding.statement, _subject=finding.name, _merged=finding.merged,
+        _unanswered=finding.unanswered, _excerpt=excerpt.text if excerpt else None,
         _caret=excerpt.caret if excerpt and offset is not None else NO_CARET,
     )  # fmt: skip
 

@@ -85,7 +85,7 @@ class TableReader(RecordReader):
         hint = rename_hint(next((given for given, meant in self.collector.renames.items() if meant == name), None))
         self.collector.defer(
             Finding("MC101", "is missing", hint, path=(name,), ref=self.header_ref(), field=name,
-                    name=f"column '{name}'")
+                    name=f"column '{name}'", merged=hint is not None and not self.contract.open)
         )  # fmt: skip
 
     def also_lacks(self, names: Iterable[str]) -> None:

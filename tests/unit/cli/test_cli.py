@@ -424,7 +424,7 @@ def test_no_value_leaks(run: Run, tmp_path: Path, format_: str) -> None:
     files = _spoilt_files(folder)
     code, out, err = run("validate", "--format", format_, *files)
     assert code in (1, 2)
-    assert out.count("MC") > 20
+    assert out.count("MC") > (20 if format_ == "json" else 15)
     assert [secret for secret in SECRETS if secret in out.replace(str(tmp_path), "") + err] == []
 
 
@@ -449,7 +449,10 @@ def test_plain_keys_are_shown(run: Run) -> None:
 )
 def test_values_are_shown_when_asked_for(run: Run, tmp_path: Path, format_: str, shown: list[str]) -> None:
     """With --show-values the offending values and keys are there."""
-    out = run("validate", "--show-values", "--format", format_, *_spoilt_files(tmp_path)).out
+    files = _spoilt_files(tmp_path)
+    out = run("validate", "--show-values", "--format", format_, *files).out
+    if format_ == "text":  # the same problem in several files is shown in the first one
+        out = "".join(run("validate", "--show-values", file).out for file in files)
     assert [value for value in shown if value not in out] == []
     if format_ == "json":
         published("medcontract/validation").validate(json.loads(out))
@@ -535,14 +538,14 @@ def _many(path: Path) -> Path:
 
 
 def test_the_same_mistake_is_shown_a_few_times_and_counted(run: Run, tmp_path: Path) -> None:
-    """In text, each sort of mistake is shown three times; the others are counted exactly."""
+    """In text, each sort of mistake is shown once; the others are counted exactly, with the first places."""
     code, out, _ = run("validate", _many(tmp_path / "x.jsonl"))
     assert code == 1
-    assert out.count("error MC104") == 3
-    assert out.count("error MC103") == 3
+    assert out.count("error MC104") == 1
+    assert out.count("error MC103") == 1
     assert out.count("error MC102") == 1
-    assert "… and 397 more records like this" in out
-    assert "… and 96 more records like this" in out
+    assert "… and 399 more records like this (lines 2, 3, …)" in out
+    assert "… and 98 more records like this (lines 402, 403, …)" in out
     assert out.count("like this") == 2
     assert "of other kinds" not in out
     assert out.endswith("\n500 errors in 1 of 1 file, 500 records.\n")
@@ -550,7 +553,7 @@ def test_the_same_mistake_is_shown_a_few_times_and_counted(run: Run, tmp_path: P
 
 @pytest.mark.parametrize(
     ("limit", "shown", "alike", "others"),
-    [(1, 1, [399], 100), (2, 2, [398], 100), (4, 4, [397, 98], 1), (5, 5, [397, 97], 1), (0, 0, [], 500)],
+    [(1, 1, [399], 100), (2, 2, [399, 98], 1), (0, 0, [], 500)],
 )
 def test_what_is_cut_is_counted_and_said(
     run: Run, tmp_path: Path, limit: int, shown: int, alike: list[int], others: int
@@ -568,8 +571,8 @@ def test_what_is_cut_is_counted_and_said(
 def test_one_more_record_like_this(run: Run, tmp_path: Path) -> None:
     """The count of one is in the singular."""
     path = tmp_path / "x.jsonl"
-    path.write_bytes(lesions(4, label="XX"))
-    assert "… and 1 more record like this\n" in run("validate", path).out
+    path.write_bytes(lesions(2, label="XX"))
+    assert "… and 1 more record like this (line 2)\n" in run("validate", path).out
 
 
 @pytest.mark.parametrize(("limit", "listed"), [(None, 500), (3, 3), (0, 0), (1000, 500)])

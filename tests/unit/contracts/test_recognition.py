@@ -492,7 +492,7 @@ def test_text_says_which_contract_and_how(call: Call, tmp_path: Path) -> None:
         "rename 'Follow_Up' to 'follow_up', 'Processing_Time_Sec' to 'processing_time_sec', "
         "'Report_Id' to 'report_id' and 2 more)"
     )
-    assert bad.out.splitlines()[-1].startswith("10 errors in 1 of 1 file")
+    assert bad.out.splitlines()[-1].startswith("5 errors in 1 of 1 file")
     score = call("score", *files[:1], f"reports/predictions={files[1]}").out
     assert "truth.json: reports/truth (recognized by its keys), sha256" in score
     assert "predictions.json: reports/predictions (given), sha256" in score

@@ -145,7 +145,7 @@ def test_a_problem_in_many_places_is_shown_once(results: dict[str, Result]) -> N
     page = results["invalid"].to_html()
     assert page.count("&#39;label&#39; must be one of") == 1
     assert 'truth.csv<span class="place">:3</span></code>' in page
-    assert "also in lines 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27 and 487 more" in page
+    assert "and 499 more records like this (lines 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, …)" in page
 
 
 def test_a_validation_shows_contracts_and_skipped_files(results: dict[str, Result]) -> None:
@@ -170,10 +170,10 @@ def test_checks_that_failed_come_first(results: dict[str, Result]) -> None:
     assert _sections(page)[:4] == ["Failed checks", "Checks with warnings", "Passed checks", "Not checked"]
     assert "Not ready" in page
     assert "an expected image has no record" in page
-    assert "and 9 more like this" in page
+    assert "and 9 more problems like this" in page
     markdown = results["not-ready"].to_markdown()
     assert "## Not checked" in markdown
-    assert "an expected image has no record (10 times)" in markdown
+    assert "an expected image has no record (and 9 more problems like this)" in markdown
 
 
 def test_a_ready_submission_with_warnings_says_so(tmp_path: Path) -> None:

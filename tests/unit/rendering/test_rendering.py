@@ -209,8 +209,8 @@ def test_the_same_problem_in_many_records_is_one_annotation(call: Call) -> None:
     pandas.DataFrame(rows).to_parquet("sent.parquet")
     github = call("validate", "sent.parquet", "--format", "github").out.splitlines()
     assert len(github) == 2
-    assert "::first in record 3: 'AK' must be at most 1" in github[0]
-    assert github[0].endswith(" (27 times)")
+    assert "::record 3: 'AK' must be at most 1" in github[0]
+    assert github[0].endswith("; and 26 more records like this (records 4, 5, …)")
     sarif = json.loads(call("validate", "sent.parquet", "--format", "sarif").out)
     (result,) = sarif["runs"][0]["results"]
     assert result["occurrenceCount"] == 27

@@ -14,6 +14,7 @@ from medcontract.catalog import problem_codes
 from medcontract.problems import plural
 from medcontract.rendering import formats_of, page_of
 from medcontract.rendering import render as rendered
+from medcontract.rendering.grouping import Grouped, grouped, left
 from medcontract.rendering.html import charts
 from medcontract.rendering.page import (
     Block,
@@ -35,7 +36,7 @@ from medcontract.rendering.page import (
 )
 from medcontract.results.base import Result
 from medcontract.results.tables import MOST_ROWS, Bars, Distribution, Matrix, Ranges, Table
-from medcontract.results.validation import FileReport, Problem, Validation
+from medcontract.results.validation import FileReport, Validation
 
 _LABEL_AND_VALUE = 2
 """The columns of a table that a bar chart shows completely."""
@@ -167,12 +168,12 @@ def _blocks(block: Block, section: Section, show_values: bool) -> Iterator[Shown
 
 
 def _groups(parts: Sequence[FileProblems], show_values: bool) -> list[Group]:
-    return groups((each for part in parts for each in part.problems), show_values)
+    return groups((each for some in grouped(parts, show_values, _MOST_PLACES) for each in some), show_values)
 
 
 def _left(*parts: FileProblems) -> str:
-    left = sum(part.left(len(part.problems)) for part in parts)
-    return f"and {plural(left, 'more problem')} that are not listed (--max-problems shows more)" if left > 0 else ""
+    more = sum(map(left, parts))
+    return f"and {plural(more, 'more problem')} that are not listed (--max-problems shows more)" if more > 0 else ""
 
 
 # --- tables
@@ -313,63 +314,33 @@ class Group(NamedTuple):
     left: str
 
 
-def groups(problems: Iterable[tuple[str, Problem]], show_values: bool) -> list[Group]:
+def groups(found: Iterable[Grouped], show_values: bool) -> list[Group]:
     """Errors first, then warnings; each with the name of its file."""
-    found: dict[tuple[str, str], list[tuple[str, Problem]]] = {}
-    for file, problem in problems:
-        found.setdefault((problem.severity, problem.code), []).append((file, problem))
-    return [_group(code, severity, some, show_values) for (severity, code), some in sorted(found.items())]
+    by_code: dict[tuple[str, str], list[Grouped]] = {}
+    for each in found:
+        by_code.setdefault((each.problem.severity, each.problem.code), []).append(each)
+    return [_group(code, severity, some, show_values) for (severity, code), some in sorted(by_code.items())]
 
 
-def _group(code: str, severity: str, some: Sequence[tuple[str, Problem]], show_values: bool) -> Group:
-    count = sum(1 + problem._more for _, problem in some)
-    hints = {problem.hint for _, problem in some}
+def _group(code: str, severity: str, some: Sequence[Grouped], show_values: bool) -> Group:
+    hints = {each.problem.hint for each in some}
     shared = next(iter(hints)) if len(hints) == 1 else None
-    same: dict[tuple[str, str, str | None], list[Problem]] = {}
-    for file, problem in some:
-        message = problem.message_with_value if show_values else problem.message
-        same.setdefault((file, message, problem.hint), []).append(problem)
-    rows = [
-        _grouped(file, alike, show_values, not shared) for (file, _, _), alike in list(same.items())[:_MOST_PROBLEMS]
-    ]
-    left = len(same) - len(rows)
+    rows = [_row(each, show_values, not shared) for each in some[:_MOST_PROBLEMS]]
+    more = len(some) - len(rows)
     entry = problem_codes().get(code)
     return Group(
         code=code, severity=severity, title=entry.title if entry else "", meaning=entry.meaning if entry else "",
-        size=plural(count, "problem"), hint=shared or "", rows=rows,
-        left=f"and {left:,} more different ones (--format json lists all)" if left > 0 else "",
+        size=plural(sum(each.total for each in some), "problem"), hint=shared or "", rows=rows,
+        left=f"and {more:,} more different ones (--format json lists all)" if more > 0 else "",
     )  # fmt: skip
 
 
-def _grouped(file: str, alike: Sequence[Problem], show_values: bool, own_hint: bool) -> GroupedProblem:
-    first = alike[0]
+def _row(group: Grouped, show_values: bool, own_hint: bool) -> GroupedProblem:
+    first = group.problem
     excerpt = first._excerpt if show_values else None
     message = first.message_with_value if show_values and excerpt is None else first.message
     indent = len(excerpt) - len(excerpt.lstrip()) if excerpt else 0
     caret = " " * (first._caret - indent) + "^" if excerpt is not None and first._caret >= indent else ""
     shown = clean(excerpt.lstrip()) if excerpt else None
-    return GroupedProblem(
-        file, first._place, message, (first.hint or "") if own_hint else "", shown, caret, _also(alike)
-    )
-
-
-def _also(alike: Sequence[Problem]) -> str:
-    """The other places of the same problem, and how many there are."""
-    others = alike[1:]
-    unlisted = sum(problem._more for problem in alike)
-    total = len(others) + unlisted
-    if not total:
-        return ""
-    places = [place for place in map(_short_place, others[:_MOST_PLACES]) if place]
-    if not places:
-        return f"and {total:,} more like this"
-    kind = "line" if others[0].line is not None else "record"
-    left = total - len(places)
-    more = f" and {left:,} more" if left else ""
-    return f"also in {kind if total == 1 else f'{kind}s'} {', '.join(places)}{more}"
-
-
-def _short_place(problem: Problem) -> str:
-    """The line, or the record where there are no lines."""
-    number = problem.line if problem.line is not None else problem.record
-    return "" if number is None else f"{number:,}"
+    hint = (first.hint or "") if own_hint else ""
+    return GroupedProblem(group.file, first._place, message, hint, shown, caret, group.others)

@@ -8,6 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from medcontract.problems import plural
+from medcontract.rendering.grouping import merged
 from medcontract.rendering.page import (
     Bullets,
     Fact,
@@ -38,7 +39,7 @@ _MOST_SKIPPED = 5
 
 def validation(report: Validation, view: View) -> Page:
     """The counts, the files, and their problems."""
-    errors = sum(file.errors for file in report.files)
+    errors = sum(map(_errors, report.files))
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
     records = [file.records for file in report.files if file.records is not None]  # documents have none
@@ -81,7 +82,7 @@ def _files(files: Sequence[FileReport]) -> Table:
         (
             file.path,
             "valid" if file.ok else "not checked" if file.wrong_call else "not valid",
-            *(f"{count:,}" for count in (file.errors, file.warnings)),
+            *(f"{count:,}" for count in (_errors(file), file.warnings)),
             *(_count(count) for count in (file.records, *([file.images and file.images.checked] * with_images))),
             file.contract or ("JSON Schema" if file.ok or not file.wrong_call else "not known"),
             *([file._how or "–"] * with_how),
@@ -107,7 +108,7 @@ def _of_file(file: FileReport, view: View) -> FileProblems:
     ok = file.ok and not file.wrong_call
     about = [file.contract or ("JSON Schema" if file.ok or not view.quiet else "contract unknown")]
     if view.quiet:
-        about += [plural(n, word) for n, word in ((file.errors, "error"), (file.warnings, "warning")) if n]
+        about += [plural(n, word) for n, word in ((_errors(file), "error"), (file.warnings, "warning")) if n]
     else:
         about += [] if file.records is None else [_records(file.records, file.errors)]
         about += [] if file.images is None else [plural(file.images.checked, "image")]
@@ -119,7 +120,13 @@ def _of_file(file: FileReport, view: View) -> FileProblems:
         file=file.path,
         outcome=[*outcome, Styled(f"{', '.join(about)}{how}", "dim")] if ok or file.contract or view.quiet else (),
         unreadable=file.wrong_call,
+        records=file.records,
     )
+
+
+def _errors(file: FileReport) -> int:
+    """Count the errors; a missing and an unknown key that are one rename are one."""
+    return file.errors - merged(file.problems)
 
 
 def _skipped(files: Sequence[SkippedFile]) -> Iterator[Section]:
