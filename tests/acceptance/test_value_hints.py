@@ -240,7 +240,7 @@ def test_records_that_are_not_found(call: Call, tmp_path: Path) -> None:
     path.write_text(json.dumps({"team_name": "a", "answers": SENT["reports"]}), "utf-8")
     *_, verdict, last = call("validate", path).out.splitlines()
     assert "reports/predictions, no records read (recognized by its keys; rename 'answers' to 'predictions')" in verdict
-    assert last == "2 errors in 1 of 1 file, no records read."
+    assert last == "1 error in 1 of 1 file, no records read."
 
 
 @pytest.mark.parametrize("time", ["tiempo", "time", "Runtime"])
