@@ -244,6 +244,7 @@ def _measured(kind: MetricKind, field: FieldType, settings: Mapping[str, Any], s
 METRICS: Mapping[str, Callable[[int], Callable[[], object]]] = {
     " ".join([kind.name, field, *map(str, settings.values())]): partial(_measured, kind, field, settings)
     for kind in KINDS.values()
+    if kind.name != "custom"  # a plugin has its formula
     for field in kind.types
     for settings in _settings(kind)
 }

@@ -230,6 +230,7 @@ def _value(parameter: MetricParameter, kind: MetricKind) -> str:
         "class weights": "`{ class = weight, … }`",
         "costs": "`{ true class = { predicted class = cost, … }, … }`",
         "time": "a number or integer of the truth",
+        "function": "a string",
         "positive case": "`{ field = …, is = … }`",
     }
     need = "required" if parameter.required else ""

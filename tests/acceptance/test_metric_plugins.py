@@ -306,3 +306,87 @@ def test_an_installed_metric_that_is_broken(run: Run, tmp_path: Path, files: lis
     assert ran.code == 0
     assert "brevity" not in ran.json["result"]["overall_scores"]
     assert "brevity_metric" in ran.err or "no_such_module" in ran.err
+
+
+# --- challenges -------------------------------------------------------------------------------------------------------
+
+CHALLENGE = """
+id = "age"
+key = "case_id"
+[prediction]
+bone = { type = "number", min = 0, max = 20 }
+teeth = { type = "number", min = 0, max = 20 }
+[truth]
+bone = { type = "number", min = 0, max = 20, optional = true }
+teeth = { type = "number", min = 0, max = 20 }
+[[metric]]
+name = "nearness"
+kind = "custom"
+for = ["bone", "teeth"]
+field = "{}"
+[[metric]]
+name = "again"
+kind = "custom"
+function = "nearness"
+field = "bone"
+[score]
+headline = "nearness"
+"""
+NEARNESS = """
+def nearness(truth, prediction):
+    return max(0.0, 1 - abs(truth - prediction) / 2)
+
+METRICS = {"nearness": nearness}
+"""
+
+
+@pytest.fixture
+def ages(tmp_path: Path) -> Path:
+    """Near, far, failed, and one without a true value. By hand: (0.75 + 0 + 0) / 3, (1 + 0 + 0 + 0.5) / 4."""
+    (tmp_path / "challenge.toml").write_text(CHALLENGE)
+    (tmp_path / "nearness.py").write_text(NEARNESS)
+    (tmp_path / "truth.csv").write_text("case_id,bone,teeth\na,5,5\nb,5,5\nc,5,5\nd,,5\n")
+    (tmp_path / "sent.csv").write_text("case_id,bone,teeth,error\na,5.5,5,\nb,9,9,\nc,,,lost\nd,5,4,\n")
+    return tmp_path
+
+
+SCORE = ("score", "truth.csv", "sent.csv", "--challenge", "challenge.toml", "--parameter", "min_processed=0")
+
+
+def test_a_challenge_names_a_metric(run: Run, ages: Path) -> None:
+    ran = run(*SCORE, "--plugin", "nearness.py", "--format", "json")
+    assert ran.code == 0, ran.err
+    result = keeps(ran.out, "medcontract/score")["result"]
+    assert result["metrics"] == {"nearness_bone": 0.25, "nearness_teeth": 0.375, "again": 0.25}
+    assert result["headline"] == {"name": "nearness", "value": 0.3125}
+    assert result["left_out"] == {"nearness_bone": 1, "again": 1}
+    two = run(*SCORE, "--plugin", "nearness.py", "--format", "json", "--jobs", "2")
+    assert two.json["result"] == result
+    with_intervals = run(*SCORE, "--plugin", "nearness.py", "--format", "json", "--intervals").json
+    assert "/metrics/nearness_bone" in with_intervals["intervals"]["figures"]
+
+
+def test_without_the_plugin(run: Run, ages: Path) -> None:
+    """Files can be checked; a score says what is missing, and so does the check of the challenge."""
+    ran = run("challenge", "check", "challenge.toml")
+    assert (ran.code, "warning MC221 metric.nearness: no plugin has the metric 'nearness'" in ran.out) == (0, True)
+    ran = run("challenge", "check", "challenge.toml", "--plugin", "nearness.py")
+    assert (ran.code, "MC221" in ran.out) == (0, False)
+    assert run("validate", "age/predictions=sent.csv", "--challenge", "challenge.toml").code == 0
+    ran = run(*SCORE)
+    assert (ran.code, "no plugin has the metric 'nearness'" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ("return 2", "the metric 'nearness' returned a number that is not between 0 and 1"),
+    ("return None", "the metric 'nearness' failed for a case: TypeError"),
+    ("raise ValueError('a secret')", "the metric 'nearness' failed for a case: ValueError"),
+    ("return float('nan')", "the metric 'nearness' returned a number that is not between 0 and 1"),
+])  # fmt: skip
+def test_a_broken_metric_of_a_challenge(run: Run, ages: Path, body: str, message: str) -> None:
+    """It is the fault of the plugin; nothing of a record is shown."""
+    (ages / "nearness.py").write_text(
+        f"def nearness(truth, prediction):\n    {body}\nMETRICS = {{'nearness': nearness}}\n"
+    )
+    ran = run(*SCORE, "--plugin", "nearness.py")
+    assert (ran.code, message in ran.err, "secret" in ran.err) == (2, True, False)

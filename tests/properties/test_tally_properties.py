@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.challenge_files import write
-from tests.metric_cases import VARIANTS, Variant, values
+from tests.metric_cases import OF_PLUGINS, VARIANTS, Variant, values
 from tests.naive import Sent
 from tests.properties.test_scoring_properties import KEYS, MAKERS, Made, Maker, fate, plainly
 from tests.scoring_files import OFF, Record, listed
@@ -137,7 +137,11 @@ class Subject(NamedTuple):
 
 SUBJECTS = {
     **{track: Subject(make, partial(plainly, minimum="0")) for track, make in MAKERS.items()},
-    **{f"{kind} of a challenge": Subject(partial(make_cases, kind), partial(score_cases, kind)) for kind in KINDS},
+    **{
+        f"{kind} of a challenge": Subject(partial(make_cases, kind), partial(score_cases, kind))
+        for kind in KINDS
+        if kind != OF_PLUGINS
+    },
     "a plugin": Subject(make_toy, score_toy),
 }
 TAME = {"reports", "benchmark"}

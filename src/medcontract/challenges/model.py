@@ -239,6 +239,8 @@ class Metric(StrictModel):
                 found[key] = value.model_copy(update={"field": value.field.replace("{}", name)})
             elif key == "time":
                 found[key] = value.replace("{}", name)
+        if self.kind == "custom" and "function" not in self.parameters:
+            found["function"] = self.name
         return self.model_copy(update={**found, "name": f"{self.name}_{name}", "for_": None})
 
     @property
@@ -293,6 +295,7 @@ def _parameter(parameter: MetricParameter) -> tuple[Any, Any]:
         "class weights": dict[str, number],
         "costs": dict[str, dict[str, number]],
         "time": Line,
+        "function": Line,
         "positive case": PositiveCase,
     }
     kind = types[parameter.value]

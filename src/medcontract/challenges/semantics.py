@@ -25,8 +25,9 @@ from medcontract.challenges.model import (
 )
 from medcontract.challenges.patterns import check_pattern
 from medcontract.contracts.pydantic_errors import check_structure
-from medcontract.errors import CallError
+from medcontract.errors import CallError, option, words
 from medcontract.problems import Finding, Path
+from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, field_problem
 from medcontract.scoring.metrics.classes import cost_key
 
@@ -258,6 +259,9 @@ class _Semantics:
                 self._check_weights(value, field, where)
             elif isinstance(value, dict):
                 self._check_costs(value, field, where)
+            elif parameter.value == "function" and (name := value or metric.name) not in custom_metrics():
+                hint = words("pass it with ", option("--plugin", "FILE"), " to compute scores")
+                self.add("MC221", path, f"no plugin has the metric '{name}'", hint, severity="warning")
             elif parameter.value == "time" and isinstance(value, str):
                 time = self._known("truth", value, where)
                 if time is not None and time.kind not in _NUMBERS:

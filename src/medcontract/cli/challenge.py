@@ -84,6 +84,7 @@ def _named(paths: list[Path], *names: str) -> list[str]:
     "--truth", metavar="FILE", type=click.Path(allow_dash=True),
     help="Check the truth, too: undefined metrics, classes in no case or fewer than 10, cases per cluster.",
 )  # fmt: skip
+@options.plugin
 @options.problems
 @options.result("Validation")
 def check(file: str, truth: str | None, printer: output.Printer) -> int:

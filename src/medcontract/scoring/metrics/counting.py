@@ -16,8 +16,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from medcontract.contracts.string_patterns import BLANKS
+from medcontract.errors import BrokenPlugin, CallError, option, words
 from medcontract.normalizers import text
 from medcontract.normalizers.terms import built_in_terms
+from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.folding import fold_text, longest_common_subsequence
 from medcontract.scoring.rational import ZERO
 
@@ -140,7 +142,7 @@ Counts = ClassCounts | MatchCounts | OverlapCounts | RankCounts | SurvivalCounts
 
 What = Literal[
     "classes", "numbers", "equal", "equal numbers", "within", "texts", "tokens", "sequences", "sets", "ranks",
-    "survival", "errors",
+    "survival", "errors", "custom",
 ]  # fmt: skip
 
 
@@ -156,6 +158,8 @@ class Counting(Struct, frozen=True, kw_only=True):
     """The name of another field of the truth. Then a truth is a pair of values, for a time and an event."""
     positive: str | bool | int | None = None
     """The value of the truth that is positive. For errors: the truth is 1 for this value, and 0 otherwise."""
+    function: str = ""
+    """The name of a custom metric."""
     normalize: str = "none"
     power: int = 1
     """The power of the errors that is summed."""
@@ -364,6 +368,31 @@ def _errors(counting: Counting, truths: Column, predictions: Column) -> ErrorCou
     return ErrorCounts(sums, len(truths) - unprocessed - left_out, unprocessed, left_out)
 
 
+def _custom(counting: Counting, truths: Column, predictions: Column) -> ErrorCounts:
+    """The sum of what the function of a plugin returns. Its error may quote a record, so it is not shown."""
+    name = counting.function
+    function = custom_metrics().get(name)
+    if function is None:
+        raise CallError(f"no plugin has the metric '{name}'", words("pass it with ", option("--plugin", "FILE")))
+    sums: Counter[int] = Counter()
+    unprocessed = left_out = 0
+    for y, p in zip(truths, predictions, strict=True):
+        if y is None:
+            left_out += 1
+        elif p is None:
+            unprocessed += 1
+        else:
+            try:
+                value = float(function(y, p))
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever it does
+                raise BrokenPlugin(f"the metric '{name}' failed for a case: {type(error).__name__}") from None
+            if not 0 <= value <= 1:
+                raise BrokenPlugin(f"the metric '{name}' returned a number that is not between 0 and 1")
+            numerator, denominator = value.as_integer_ratio()
+            sums[denominator] += numerator
+    return ErrorCounts(sums, len(truths) - unprocessed - left_out, unprocessed, left_out)
+
+
 def exact_difference(one: float, other: float) -> tuple[int, int]:
     """The exact difference of two doubles: an integer and a power of two."""
     n, d = one.as_integer_ratio()
@@ -386,4 +415,5 @@ _COUNT: dict[str, Callable[[Counting, Column, Column], Counts]] = {
     "ranks": _ranks,
     "survival": _survival,
     "errors": _errors,
+    "custom": _custom,
 }

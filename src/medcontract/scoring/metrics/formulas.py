@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from medcontract.scoring.metrics import classes, quantities, scores
-from medcontract.scoring.metrics.counting import ClassCounts, MatchCounts, Overlap, OverlapCounts
+from medcontract.scoring.metrics.counting import ClassCounts, ErrorCounts, MatchCounts, Overlap, OverlapCounts
 from medcontract.scoring.metrics.metric import Metric, MetricValue, Parameters
 from medcontract.scoring.rational import ONE, total
 
@@ -50,6 +50,10 @@ def _accuracy(metric: Metric, counts: ClassCounts | MatchCounts, parameters: Par
     return MetricValue(value=Fraction(matches, counts.cases))
 
 
+def _custom(metric: Metric, counts: ErrorCounts, parameters: Parameters) -> MetricValue:
+    return MetricValue(value=counts.total(1) / counts.cases)
+
+
 Formula = Callable[[Metric, Any, Parameters], MetricValue]
 FORMULAS: dict[str, Formula] = {
     "accuracy": _accuracy,
@@ -83,4 +87,5 @@ FORMULAS: dict[str, Formula] = {
     "rouge_l": set_f1,
     "exact_match": share,
     "token_f1": set_f1,
+    "custom": _custom,
 }

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
 FieldType = Literal["text", "str", "integer", "number", "boolean", "date", "set", "list", "one_of"]
-Value = Literal["choice", "number", "class", "class weights", "costs", "positive case", "time"]
+Value = Literal["choice", "number", "class", "class weights", "costs", "positive case", "time", "function"]
 BOOLEAN_CLASSES = ("false", "true")
 
 
@@ -53,7 +53,8 @@ class MetricParameter(Struct, frozen=True, kw_only=True):
     value: Value
     """Its type. `choice`: one of `choices`; `class`: a class of the field; `class weights`: a number for each class;
     `costs`: a number for each true and predicted class; `positive case`: a field of the truth (`one_of`, boolean or
-    integer) and one of its values, `{field = …, is = …}`; `time`: a number of the truth."""
+    integer) and one of its values, `{field = …, is = …}`; `time`: a number of the truth; `function`: the name of a
+    function of a plugin."""
     about: str
     choices: tuple[str, ...] = ()
     default: str | None = None
@@ -319,6 +320,15 @@ _ALL = (
     MetricKind(
         name="token_f1", types=("text", "str"), parameters=(_NORMALIZE,), unprocessed="0", leaving_out="never helps",
         about="mean F1 of the multisets of tokens; both empty: 1, one empty: 0",
+    ),
+    MetricKind(
+        name="custom", types=get_args(FieldType), unprocessed="0", leaving_out="never helps",
+        parameters=(
+            MetricParameter(
+                name="function", value="function", about="its name in the plugin; default: that of the metric"
+            ),
+        ),
+        about="mean of a function of a plugin, from 0 to 1, of the values of the field in truth and prediction",
     ),
 )  # fmt: skip
 KINDS: dict[str, MetricKind] = {kind.name: kind for kind in _ALL}

@@ -70,14 +70,14 @@ class Metric(Struct, frozen=True, kw_only=True):
             case "concordance":
                 assert self.event is not None  # noqa: S101
                 return Counting(what="survival", event=self.event.name, positive=self.positive, **fields)
+            case "custom":
+                return Counting(what="custom", function=self.choices.get("function", self.name), **fields)
             case "median_absolute_error" | "r2" | "spearman":
                 return Counting(what="numbers", **fields)
             case "brier":
                 return Counting(what="errors", positive=self.positive, power=2, **fields)
-            case "mae":
-                return Counting(what="errors", **fields)
-            case "mse" | "rmse":
-                return Counting(what="errors", power=2, **fields)
+            case "mae" | "mse" | "rmse":
+                return Counting(what="errors", power=1 if self.kind.name == "mae" else 2, **fields)
             case "within":
                 (key,) = self.numbers
                 return Counting(what="within", tolerance=parameters[key], relative=key == "relative", **fields)

@@ -21,7 +21,7 @@ from medcontract.uncertainty.figures import Array, Resampled, combined, kept, me
 from medcontract.uncertainty.sample import Sample
 
 _BOTH_SIGNS = (-1.0, 1.0)
-_MEANS = ("cost", "net_benefit", "log_loss")
+_MEANS = ("cost", "net_benefit", "log_loss", "custom")
 """The kinds that are a mean over cases of what each costs or gains."""
 
 
