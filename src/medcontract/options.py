@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
 
 from medcontract.addresses import require_local
 from medcontract.errors import LOAD_PLUGIN, CallError, option, parameter, words
@@ -123,13 +123,13 @@ class CallOptions:
 
         given = list(given)
         read = [*self._track_files, self.protocol]
-        paths = as_paths(file for file in given if not is_table(file))
-        named = {name: value for name, value in self._named.items() if not is_table(value)}
+        paths = as_paths(file for file in given if not _is_table(file))
+        named = {name: value for name, value in self._named.items() if not _is_table(value)}
         found = given_files(paths, self.contract, schema, read, self.limits, self.excluded, named)
         for pattern in self.excluded.unused if self.excluded and self.notice else ():
             self.notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
-        tables: list[TableLike] = [file for file in given if is_table(file)]
-        frames = {name: value for name, value in self._named.items() if is_table(value)}
+        tables: list[TableLike] = [file for file in given if _is_table(file)]
+        frames = {name: value for name, value in self._named.items() if _is_table(value)}
         if not tables and not frames:
             return found
         return found._replace(files=[*found.files, *given_tables(tables, frames)])
@@ -230,7 +230,7 @@ class CallOptions:
         return {
             name: value
             for name, value in self.track_options.items()
-            if (is_table(value) or (isinstance(value, str | os.PathLike) and name not in options))
+            if (_is_table(value) or (isinstance(value, str | os.PathLike) and name not in options))
             and contracts_named(name)
         }
 
@@ -380,6 +380,10 @@ def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> An
 # --- single arguments
 
 
+def _is_table(value: object) -> TypeGuard[TableLike]:
+    return not isinstance(value, str | os.PathLike) and is_table(value)  # almost always a path
+
+
 def as_paths(given: Any) -> tuple[FileName, ...]:
     """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
     if isinstance(given, str | os.PathLike):
@@ -432,7 +436,7 @@ def input_source(file: FileName | bytes | TableLike, contract: str | None, name:
         from medcontract.evaluation.files import input_file
 
         return input_file(file, name)
-    if not is_table(file):
+    if not _is_table(file):
         raise CallError(f"expected a file or a table, got {type(file).__name__}", TABLES)
     from medcontract.evaluation.files import require_table_form
     from medcontract.validation.frames import frame_source

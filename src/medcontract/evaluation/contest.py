@@ -27,7 +27,7 @@ from medcontract.errors import (
 )
 from medcontract.evaluation.files import Files, GivenFile, gather, path_of
 from medcontract.evaluation.headers import HeaderOverrides, require_possible_fields
-from medcontract.evaluation.intervals import drawn, wants_intervals
+from medcontract.evaluation.intervals import drawn
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import (
     Scored,
@@ -76,7 +76,7 @@ class Contest:
         self.track = track_of(files)
         roles = self.track.roles
         protocol = protocol_for(self.track, settings, ranking=True)
-        self.intervals = wants_intervals(self.track, protocol, settings)
+        self.intervals = settings.wants_intervals(self.track, protocol)
         self.settings = self.settings._replace(keep_answers=self.intervals and self.track.ranking.protocol is not None)
         self.scorer = self.track.scorer(protocol, settings.scoring, files.groups)
         self._scorers: dict[frozenset[str], Scorer] = {}

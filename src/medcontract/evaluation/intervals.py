@@ -1,4 +1,4 @@
-"""Intervals of a score: whether they are wanted, what is drawn, and what participants and rankings see of them."""
+"""Intervals of a score: what is drawn, and what participants and rankings see of them."""
 
 from __future__ import annotations
 
@@ -8,31 +8,14 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from medcontract.evaluation.loading import Truth
-from medcontract.evaluation.settings import Settings
-from medcontract.extras import require
 from medcontract.results.score import Intervals
 from medcontract.scoring.pairing import Pairing
-from medcontract.scoring.protocol import INTERVAL_PARAMETERS, Protocol
 from medcontract.scoring.rational import coarse
 from medcontract.scoring.scorer import Answers, Finished, Scorer
-from medcontract.scoring.track import Track
 
 if TYPE_CHECKING:
     from medcontract.evaluation.score import Scored
     from medcontract.scoring.resampling import Samples
-
-
-def wants_intervals(track: Track, protocol: Protocol, settings: Settings) -> bool:
-    """Return whether figures have intervals: if the caller, the challenge or a parameter asks for them.
-
-    Raises `CallError` if NumPy is not installed.
-    """
-    own = track.protocol.values  # a cluster that the challenge defines may also be there for phases
-    wanted = settings.intervals or track.intervals
-    wanted = wanted or any(protocol.values.get(name) != own.get(name) for name in INTERVAL_PARAMETERS)
-    if wanted:
-        require("numpy", "stats")
-    return wanted
 
 
 def drawn(truth: Truth) -> Samples:

@@ -24,7 +24,7 @@ from medcontract.evaluation.headers import (
     require_fields,
     require_possible_fields,
 )
-from medcontract.evaluation.intervals import KeptAnswers, drawn, shown_intervals, wants_intervals
+from medcontract.evaluation.intervals import KeptAnswers, drawn, shown_intervals
 from medcontract.evaluation.loading import (
     Readings,
     Truth,
@@ -181,7 +181,7 @@ def score_result(scored: Scored) -> Score:
         warnings=verdict.warnings + (broken_rules if scored.participant else scored.private),
         problems=scored.problems,
         result=result,
-        intervals=shown_intervals(scored.intervals, result, scored.participant),
+        intervals=scored.intervals and shown_intervals(scored.intervals, result, scored.participant),
         failure_modes=scored.remediation or None,
         breakdown=scored.breakdown or None,
         by=scored.by,
@@ -264,7 +264,7 @@ def score_files(given: GivenFiles, settings: Settings = DEFAULT) -> Scored:
     with _broken_files_first(files):
         track = track_of(files)
     protocol = protocol_for(track, settings)
-    wants_intervals(track, protocol, settings)  # fails before anything is read
+    settings.wants_intervals(track, protocol)  # fails before anything is read
     with _broken_files_first(files):
         scorer = track.scorer(protocol, settings.scoring, files.groups)
         if not any(pair.truth in files.groups for pair in scorer.pairs) and not _is_result_alone(track, scorer, files):
@@ -447,7 +447,7 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
     if settings.baseline and not settings.participant:
         notes.remarks += tuple(on_constant_answer(track, scorer, answers, verdict))
     intervals = None
-    if verdict.result is not None and wants_intervals(track, scorer.protocol, settings):
+    if verdict.result is not None and settings.wants_intervals(track, scorer.protocol):
         from medcontract.scoring.resampling import intervals_of
 
         found = intervals_of(track, scorer, answers, verdict, drawn(readings.truth))
@@ -530,7 +530,7 @@ def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, giv
     others = [part for part in files.parts() if part.contract.id not in used.groups]
     idle = ["--breakdown"] if scorer.options.breakdown else []  # options that need records
     idle += ["--by"] if settings.by else []
-    idle += ["--intervals"] if wants_intervals(track, scorer.protocol, settings) else []
+    idle += ["--intervals"] if settings.wants_intervals(track, scorer.protocol) else []
     idle += [each.on_command_line for each in track.options if each.measuring and each.name in scorer.options.options]
     if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
         idle = ["--parameter"]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from medcontract.extras import require
 from medcontract.parallel import cpus
 from medcontract.reading.chunks import SMALLEST
 from medcontract.reading.limits import Limits
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.phases import PhaseKey
+from medcontract.scoring.protocol import INTERVAL_PARAMETERS, Protocol
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
+from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import Part
 from medcontract.validation.records import Progress
 from medcontract.validation.report import ProblemCollector
@@ -60,6 +63,18 @@ class Settings(NamedTuple):
 
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
+
+    def wants_intervals(self, track: Track, protocol: Protocol) -> bool:
+        """Return whether figures have intervals: if the caller, the challenge or a parameter asks for them.
+
+        Raises `CallError` if NumPy is not installed.
+        """
+        own = track.protocol.values  # a cluster that the challenge defines may also be there for phases
+        wanted = self.intervals or track.intervals
+        wanted = wanted or any(protocol.values.get(name) != own.get(name) for name in INTERVAL_PARAMETERS)
+        if wanted:
+            require("numpy", "stats")
+        return wanted
 
     def pool_for(self, parts: Sequence[Part]) -> Pool | None:
         """Choose what reads these files in chunks. None: it is not worth it."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from medcontract.addresses import SEPARATOR, Address, member_path, split_member
-from medcontract.containers import BY_ENDING
+from medcontract.containers import BY_ENDING, BY_MAGIC
 from medcontract.problems import Finding, shorten
 from medcontract.reading.limits import MAX_RATIO, Limits, most_unpacked
 from medcontract.reading.source import GZIP, Source, Unreadable, Watched, check_path, open_file, state_of, unreadable
@@ -97,7 +97,7 @@ class ArchivedFile(Source):
             if member is None or (self._before and archive.identity != self._before):
                 raise self.changed()
             self._most = archive.most_unpacked(member)
-            if self.is_binary and self._copy is None:
+            if self.head[:4] in BY_MAGIC and self._copy is None:
                 with io.BufferedReader(archive.open(member)) as stream:
                     self._copy = Copy(stream, self.limits.unpacked)
             raw = archive.open(member) if self._copy is None else self._copy.open()

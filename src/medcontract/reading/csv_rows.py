@@ -15,8 +15,8 @@ from typing import Any
 
 from medcontract.errors import option, words
 from medcontract.lazy_patterns import lazy_pattern
-from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
-from medcontract.reading.diagnosis import LATE_MARK_HINT, index_hint, not_utf8
+from medcontract.problems import Finding, empty_file, plural
+from medcontract.reading.diagnosis import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
 from medcontract.reading.located_records import (
     Decode,
@@ -415,30 +415,6 @@ def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
     if len(cells) == 1 and is_total(only):
         return TOTAL_HINT
     return "add the missing cells, which may be empty"
-
-
-def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
-    """The findings about a header row: repeated and unknown columns. Columns without a name are one finding."""
-    findings: list[Finding] = []
-    seen: set[str] = set()
-    for name in header:
-        shown = f"column '{name}'" if is_plain(name) else "a column" if name else "a column without a name"
-        if name in seen and (name or open_record):
-            findings.append(
-                Finding("MC015", "is repeated", "keep one of them", path=(name,), ref=ref, field=name,
-                        value=shorten(name), name=shown)
-            )  # fmt: skip
-        elif name not in seen and name not in known and not open_record:
-            hint = index_hint(name) if any(header[header.index(name) :]) else _EMPTY_AT_THE_END
-            findings.append(
-                Finding("MC102", "is not in this contract", hint, path=(name,), ref=ref, field=name,
-                        value=shorten(name), name=shown)
-            )  # fmt: skip
-        seen.add(name)
-    return findings
-
-
-_EMPTY_AT_THE_END = "remove the commas at the end of each line, or the empty columns at the end of the sheet"
 
 
 _TOTAL = lazy_pattern(

@@ -127,8 +127,7 @@ class Source:
         if self.packed or b"ustar" in self.head or not _LIKE_DATA.match(self.head, self.start):
             from medcontract.reading.diagnosis import not_a_data_file
 
-            other = not_a_data_file(self.head, self.start, self.packed)
-            if other:
+            if other := not_a_data_file(self.head, self.start, self.packed):
                 raise Unreadable(other)
 
     def _check_kind(self) -> None:
@@ -162,8 +161,7 @@ class Source:
     def _keep(self, stream: BinaryIO) -> None:
         from medcontract.reading.streams import Copy  # not needed for most files
 
-        self._kept = Copy(stream, self.limits.unpacked)
-        self._path = ""
+        self._kept, self._path = Copy(stream, self.limits.unpacked), ""
 
     @property
     def address(self) -> Address | None:
@@ -184,14 +182,9 @@ class Source:
         """Return, for a file at an address, a value that is the same in each process, and changes with the file."""
         return self._before if isinstance(self._path, Address) else None
 
-    @property
-    def is_binary(self) -> bool:
-        """Check whether it is a container that is not a text."""
-        return self.head[:4] in BY_MAGIC
-
     def sha256(self) -> str:
         """Return the hash of the bytes of the file itself. Raises `FileChanged` if they changed between reads."""
-        if not self._digests or (self.is_binary and not self._is_hashed):  # it was not read completely
+        if not self._digests or (self.head[:4] in BY_MAGIC and not self._is_hashed):  # it was not read completely
             import hashlib
 
             with self.reading(), self._as_it_is() as stream:
@@ -287,10 +280,8 @@ class Source:
     def open(self) -> BinaryIO:
         """Open the text at its first byte."""
         stream = self._as_it_is()
-        if not self.packed:
-            return stream
-        self._packed_stream = stream
-        return self._unpacked(stream)
+        self._packed_stream = stream if self.packed else None
+        return self._unpacked(stream) if self.packed else stream
 
     def _unpacked(self, stream: BinaryIO) -> BinaryIO:
         from medcontract.reading.streams import Gunzip  # not needed for most files

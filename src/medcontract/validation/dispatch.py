@@ -16,6 +16,7 @@ from medcontract.contracts.contract import RecordSink, Validated, mark_validated
 from medcontract.contracts.fast_decoder import quick_parse
 from medcontract.contracts.recognition import Recognized, role_by_name
 from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.rules import Covers
 from medcontract.errors import (
     CallError,
     FileChanged,
@@ -160,7 +161,8 @@ def _check_role(
 ) -> None:
     """Warn if a recognized file may be meant as something else."""
     finding = None
-    if contract.list_key and role_by_name(source.name) == "submission":
+    is_submission = any(isinstance(rule, Covers) for rule in contract.file_rules)
+    if contract.list_key and not is_submission and role_by_name(source.name) == "submission":
         from medcontract.hints import misnamed
 
         finding = misnamed(recognized, contract)

@@ -12,8 +12,9 @@ from medcontract.contracts import recognition
 from medcontract.contracts.fast_decoder import RowDecoders
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN
-from medcontract.problems import Finding, Ref
-from medcontract.reading.csv_rows import TOTAL_HINT, CsvFile, header_findings, is_total
+from medcontract.problems import Finding, Ref, is_plain, shorten
+from medcontract.reading.csv_rows import TOTAL_HINT, CsvFile, is_total
+from medcontract.reading.diagnosis import index_hint
 from medcontract.reading.located_records import Located
 from medcontract.reading.source import Source
 from medcontract.validation.records import Recognition, RecordReader
@@ -201,3 +202,27 @@ def broken_header(finding: Finding, source: Source) -> Finding:
 def header_ref(source: Source) -> Ref:
     """Return the place of the header row of a table."""
     return Ref(source.start, 0, None, (), 1)
+
+
+def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
+    """The findings about a header row: repeated and unknown columns. Columns without a name are one finding."""
+    findings: list[Finding] = []
+    seen: set[str] = set()
+    for name in header:
+        shown = f"column '{name}'" if is_plain(name) else "a column" if name else "a column without a name"
+        if name in seen and (name or open_record):
+            findings.append(
+                Finding("MC015", "is repeated", "keep one of them", path=(name,), ref=ref, field=name,
+                        value=shorten(name), name=shown)
+            )  # fmt: skip
+        elif name not in seen and name not in known and not open_record:
+            hint = index_hint(name) if any(header[header.index(name) :]) else _EMPTY_AT_THE_END
+            findings.append(
+                Finding("MC102", "is not in this contract", hint, path=(name,), ref=ref, field=name,
+                        value=shorten(name), name=shown)
+            )  # fmt: skip
+        seen.add(name)
+    return findings
+
+
+_EMPTY_AT_THE_END = "remove the commas at the end of each line, or the empty columns at the end of the sheet"

@@ -13,7 +13,7 @@ from medcontract.errors import CallError, InvalidData
 from medcontract.problems import Finding, Ref, plural
 from medcontract.reading import jsonl, parquet
 from medcontract.reading.cells import cell_json
-from medcontract.reading.csv_rows import CsvFile, header_findings
+from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_scanner import scan
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.located_records import Broken, TooLarge, too_large
@@ -23,7 +23,7 @@ from medcontract.validation.frames import parquet_columns
 from medcontract.validation.json_lines import JsonLinesReader
 from medcontract.validation.records import broken_finding
 from medcontract.validation.report import ProblemCollector, make_report
-from medcontract.validation.tables import broken_header, header_ref
+from medcontract.validation.tables import broken_header, header_findings, header_ref
 
 LIST_KEY = "truth"
 _MOST_CELLS = 20_000_000
