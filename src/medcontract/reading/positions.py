@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import BinaryIO, NamedTuple
 
 from medcontract.reading.limits import BLOCK
-from medcontract.reading.located_records import line_breaks
 from medcontract.reading.source import Source, Unreadable
 
 _AROUND = 240
@@ -51,7 +50,7 @@ def find_positions(
                 if block.endswith(b"\r") and reader.read(at + len(block), at + len(block) + 1) == b"\n":
                     block = block[:-1]
                     in_crlf = at + len(block) + 1 == offset
-                if breaks := line_breaks(block):
+                if breaks := block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n"):
                     line, column = line + breaks, 1
                 column += _count_characters(block[max(block.rfind(b"\n"), block.rfind(b"\r")) + 1 :])
                 at += len(block)

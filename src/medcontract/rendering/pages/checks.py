@@ -126,7 +126,7 @@ def _of_file(file: FileReport, view: View) -> FileProblems:
 
 def _errors(file: FileReport) -> int:
     """Count the errors; a missing and an unknown key that are one rename are one."""
-    return file.errors - merged(file.problems)
+    return file.errors and file.errors - merged(file.problems)
 
 
 def _skipped(files: Sequence[SkippedFile]) -> Iterator[Section]:
