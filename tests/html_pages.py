@@ -121,7 +121,7 @@ def refused(folder: Path) -> list[str]:
     folder.mkdir(exist_ok=True)
     truth, answers = folder / "truth.csv", folder / "half.json"
     truth.write_text("image_id,label\n" + "".join(f"i{n},NV\n" for n in range(20)))
-    records = [{"image_id": f"i{n}", "probabilities": [1, *[0] * 9]} for n in range(10)]
+    records = [{"image_id": f"i{n}", "probabilities": [1 - n / 100, n / 100, *[0] * 8]} for n in range(10)]
     answers.write_text(json.dumps({"team_name": HOSTILE, "predictions": records}))
     return [str(truth), str(answers)]
 

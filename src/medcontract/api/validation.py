@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,8 @@ def validate_files(
     folder that reports are kept in: a file that was already checked with the same settings is not checked again.
     """
     options = CallOptions.of(locals())
+    from msgspec.structs import replace
+
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.dispatch import guarded
@@ -160,7 +163,29 @@ def validate_files(
         if folder is None or not os.path.realpath(file.path).startswith(folder)
     )
     report = _require_image_references(Validation.of(tuple(reports), skipped), referenced)
+    report = replace(report, _next=_next_step(reports))
     return report._failing_on_warnings() if options.strict else report
+
+
+_MOST_NAMED = 2
+_LISTS = ("cases", "inventory", "manifest")
+"""Contracts of files that list the expected ids."""
+
+
+def _next_step(reports: Sequence[FileReport]) -> str:
+    """Say how to check a valid submission further; nothing if other files are not valid, or there are many."""
+    from medcontract.contracts.registry import compiled, scope
+
+    known = compiled()
+    mine = [known[report.contract] for report in reports if report.ok and report.contract and report.contract in known]
+    sent = [each for each in mine if any(rule.get("kind") == "covers" for rule in each.published_rules)]
+    tracks = {each.id.partition("/")[0] for each in mine}
+    if len(mine) < len(reports) or not sent or len(reports) > _MOST_NAMED or len(tracks) > 1:
+        return ""
+    lists = [name for name in _LISTS for track in tracks if f"{track}/{name}" in known]
+    files = [shlex.quote(report.path) for report in reports] + [f"{name}.csv" for name in lists[:1]]
+    challenge = "--challenge FILE " if scope() else ""
+    return f"Next: medcontract preflight {challenge}{' '.join(files)}"
 
 
 @report_plugin_errors()

@@ -23,6 +23,7 @@ _AROUND = re.compile(r"^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
 _SEPARATOR = re.compile(r"(?:[-_.]|[^\S\n])+")
 _IGNORED = dict.fromkeys(map(ord, "-_.0 \t\r\f\v"))
 _AFFIXES = ("a prefix", "a suffix")
+_ORDER = "the order of their parts"
 _Steps = Mapping[str, Callable[[str], str]]
 
 
@@ -32,8 +33,18 @@ def _without_accents(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
 
 
+_DASHES = dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212, 0xFE63, 0xFF0D), "-")
+_FLOAT = re.compile(r"(?<=[0-9])\.0+$", re.MULTILINE)
+
+
+def _with_hyphens(text: str) -> str:
+    return text if text.isascii() else text.translate(_DASHES)
+
+
 def _steps(name: str, step: Callable[[str], str]) -> _Steps:
     return {
+        "dashes": _with_hyphens,
+        "a '.0' at the end": lambda text: _FLOAT.sub("", text),
         "case": str.casefold,
         "accents": _without_accents,
         name: step,
@@ -67,7 +78,7 @@ def _signatures(keys: Sequence[Any]) -> list[Any]:
     text = "\n".join(keys)
     if text.count("\n") != len(keys) - 1:
         return _signatures([key.replace("\n", "") for key in keys])
-    text = _without_accents(text.casefold())
+    text = _without_accents(_with_hyphens(_FLOAT.sub("", text)).casefold())
     text = text if text.isascii() else _SPACE.sub("", text)
     return text.translate(_IGNORED).split("\n")
 
@@ -77,6 +88,8 @@ def near_pairs(unknown: Iterable[Any], known: Collection[Any]) -> list[tuple[Any
     unknown, keys = list(unknown), list(known)
     if not unknown or not keys:
         return []
+    if isinstance(unknown[0], tuple) and (swapped := _swapped(unknown, keys)):
+        return swapped
     signatures = _signatures(keys)
     wanted = set(_signatures(unknown))
     similar = [key for key, signature in zip(keys, signatures, strict=True) if signature in wanted]
@@ -91,6 +104,13 @@ def near_pairs(unknown: Iterable[Any], known: Collection[Any]) -> list[tuple[Any
     if not found and len(left) > 1:
         pairs |= _with_affixes(left, keys, signatures)
     return [(key, pairs[key]) for key in unknown if key in pairs]
+
+
+def _swapped(unknown: Sequence[Any], known: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Pairs of ids whose parts are in the other order: all of them, since one may be a coincidence."""
+    others = set(known)
+    pairs = [(key, key[::-1]) for key in unknown if key[::-1] in others]
+    return pairs if len(pairs) == len(unknown) else []
 
 
 def _with_affixes(unknown: Sequence[str], keys: Sequence[str], signatures: Sequence[str]) -> dict[str, Any]:
@@ -141,11 +161,14 @@ def _changed(text: str, removing: bool, prefix: str, suffix: str) -> str | None:
 def differences(pairs: Sequence[tuple[Key, Key]]) -> str:
     """Say in what the pairs differ, such as "case or leading zeros"."""
     found = {name for mine, true in pairs for name in _differences(mine, true)}
-    *most, last = [name for name in (*_STEPS, "separators", *_AFFIXES) if name in found] or ["spelling"]
+    *most, last = [name for name in (*_STEPS, "separators", *_AFFIXES, _ORDER) if name in found] or ["spelling"]
     return f"{', '.join(most)} or {last}" if most else last
 
 
 def _differences(mine: Any, true: Any) -> Iterator[str]:
+    if isinstance(mine, tuple) and mine == true[::-1]:
+        yield _ORDER
+        return
     for steps in (_STEPS, _WITH_SEPARATORS):
         if folded(mine, steps=steps) == folded(true, steps=steps):
             yield from (name for name in steps if folded(mine, name, steps) != folded(true, name, steps))
@@ -155,6 +178,26 @@ def _differences(mine: Any, true: Any) -> Iterator[str]:
     yield from (name for name, affix in zip(_AFFIXES, affixes, strict=True) if affix)
     if shorter not in longer:
         yield from (name for name, step in _STEPS.items() if step(shorter) in step(longer))
+
+
+def meant_ids(pairings: Iterable[Pairing]) -> list[tuple[Any, Any]]:
+    """Return the unknown ids with the ones that they are meant for, if that explains all of them."""
+    found = []
+    for pairing in pairings:
+        if pairing.unknown:
+            near = near_pairs(pairing.unknown, pairing.similar_to())
+            if len(near) < len(pairing.unknown):
+                return []
+            found += near
+    return found
+
+
+def misspelled(pairings: Sequence[Pairing]) -> str:
+    """Say what explains all unknown ids, if no id is right; otherwise nothing."""
+    if any(marks.processed for pairing in pairings for marks in pairing.marks_by_run.values()):
+        return ""
+    near = meant_ids(pairings)
+    return f"write the ids as in the truth: all unknown ids differ from it only in {differences(near)}" if near else ""
 
 
 def only_in_spelling(near: Sequence[tuple[Key, Key]], other: str) -> str:

@@ -34,7 +34,7 @@ from medcontract.evaluation.loading import (
     read_submission,
     read_truth,
 )
-from medcontract.evaluation.near_misses import near_misses
+from medcontract.evaluation.near_misses import misspelled, near_misses
 from medcontract.evaluation.remarks import (
     as_problem,
     on_answers,
@@ -109,6 +109,8 @@ class Scored(Struct, kw_only=True):
     """Warnings that participants do not see, since they reveal the truth."""
     hints: tuple[str, ...] = ()
     """Hints with ids, which are values of records."""
+    misspelled: str = ""
+    """What explains all unknown ids, if no id is right."""
     remarks: tuple[Problem, ...] = ()
     """What looks like a mistake. It is also among the warnings; participants do not see what reveals the truth."""
     team: str | None = None
@@ -200,6 +202,7 @@ def score_result(scored: Scored) -> Score:
             errors=scored.errors,
             violations=broken_rules,
             hints=scored.hints,
+            misspelled=scored.misspelled,
         ),
         _figures=track.figures,
     )
@@ -366,6 +369,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     odd = [pairing for pairing in pairings if pairing.unknown_count]
     private, hints = near_misses(odd) if odd else ([], [])
     scored.private = (*notes.about_truth, *private)
+    scored.misspelled = misspelled(odd) if len(odd) == len(pairings) and not participant else ""
     if tally is not None and not participant:
         scored.remediation = tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally)))
         hints += all_are(str, track, "hints", scorer.hints(tally))

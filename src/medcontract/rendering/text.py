@@ -29,7 +29,7 @@ from medcontract.results.validation import Problem
 
 _WORDS = {"failed": "FAIL", "warning": "WARN", "passed": "pass", "skipped": "skip"}
 """Words of items that are shorter on a terminal, so that they are aligned."""
-_ITEM_ROLES = {"good": "good", "bad": "error", "warning": "warning", "neutral": "warning"}
+_ITEM_ROLES = {"good": "good", "bad": "error", "warning": "warning", "neutral": "dim"}
 _DIGEST = 16
 """The digits of a hash that identify it for people."""
 _APART = (Table, ChangeTable, Outcomes, Preformatted)
@@ -50,6 +50,7 @@ def document(result: Result, view: View) -> str:
             if isinstance(block, Outcomes) and not view.quiet:
                 lines.insert(0, view.style(clean(f"{section.title}:"), "strong"))
             parts.append((lines, isinstance(block, _APART) and not view.quiet))
+    parts += [([clean(page.advice)], False)] if page.advice and not view.quiet else []
     parts += [(outcome, False)] if page.last else []
     return "\n".join(_spaced(parts)) + "\n"
 

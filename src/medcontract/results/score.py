@@ -265,6 +265,8 @@ class Display(Struct, frozen=True, kw_only=True):
     """How often each rule across files was violated, in words."""
     hints: tuple[str, ...] = ()
     """Hints for users. They contain ids, which are values of records."""
+    misspelled: str = ""
+    """What explains all unknown ids, if no id is right."""
 
 
 class Score(Listing[FileProblem], frozen=True, kw_only=True):

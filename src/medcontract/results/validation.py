@@ -188,6 +188,9 @@ class Validation(Listing[Problem], frozen=True, kw_only=True):
     skipped: tuple[SkippedFile, ...] | None = None
     """Files in folders that were not read, because they are not data files; absent if there are none."""
 
+    _next: str = ""
+    """What to do next."""
+
     _optional = frozenset({"skipped"})
 
     _listed = "problems"

@@ -128,7 +128,7 @@ def without_expected_ids(session: Session) -> str | None:
 def coverage_check(session: Session) -> Check:
     """Check that there are answers for the expected ids, and for no others."""
     check = Check(id="coverage", title="Every expected id is answered, and no others", status="skipped")
-    lacking = without_expected_ids(session)
+    lacking = without_expected_ids(session) or session.blocked
     if lacking:
         return replace(check, detail=lacking)
     pairings = session.pairings.values()
@@ -139,10 +139,14 @@ def coverage_check(session: Session) -> Check:
     detail += f", {missing:,} without a record" if missing else ""
     detail += f", {plural(unknown, 'record')} with other ids" if unknown else ""
     if unknown and not any(marks for pairing in pairings for marks in pairing.marks_by_run.values()):
-        detail += "; none of the ids is expected: check how they are written, and that this is the right list"
+        detail += "; none of the ids is expected"
+        detail += "" if session.misspelled else ": check how they are written, and that this is the right list"
     problems, found = session.problems_in(session.submissions, lambda code: code in _SIMILAR)
     near, all_similar = _near_ids(session)
-    if near and all_similar:  # hints of rules, not those about a single id
+    if near and all_similar and session.misspelled:  # what follows from it is in the detail
+        first, *others = near
+        near, problems, found = [replace(first, severity="error"), *others], (), 0
+    elif near and all_similar:  # hints of rules, not those about a single id
         of_rule = ("check ", "write ")
         problems = tuple(
             replace(each, hint=_SIMILAR[each.code]) if (each.hint or "").startswith(of_rule) else each

@@ -149,6 +149,8 @@ def _header_check(session: Session) -> Iterator[Check]:
     lacking = [name for name in wanted if name not in present]
     if not session.submissions:
         yield replace(check, detail="needs a submission")
+    elif lacking and (broken := unreadable(session)):
+        yield replace(check, detail=broken)
     elif lacking and any(part.has_bad_header for part in session.submissions):
         yield replace(check, detail="needs a header without errors")
     elif lacking:
@@ -214,6 +216,7 @@ def _gate_check(session: Session) -> Check:
     check = Check(id="gate", title=title, status="skipped")
     expected = sum(len(pairing.expected.items) for pairing in pairings)
     lacking = without_expected_ids(session) or (None if expected else "there are no expected ids")
+    lacking = lacking or session.blocked or session.misspelled
     if lacking:
         return replace(check, detail=lacking)
     gate, run = gate_of(processed_by_run(pairings), expected, protocol)
@@ -239,6 +242,12 @@ def _score_check(session: Session, reported: Collection[str]) -> tuple[Scored | 
     except CallError as error:
         return None, None, replace(check, status="failed", detail="; ".join(map(str, error.as_options)))
     score, parts = score_result(scored), session.submissions
+    if (
+        scored.verdict.result is None
+        and (reason := session.blocked or session.misspelled)
+        and not session.truth.reasons
+    ):
+        return scored, score, replace(check, detail=reason)
     problems = tuple(in_files(parts, remark) for remark in scored.remarks if remark.code not in reported)
     status = "passed" if scored.verdict.valid and scored.verdict.decision != "NO-GO" else "failed"
     return scored, score, replace(check, status=status, detail=_outcome(score), problems=problems, _found=len(problems))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -12,10 +13,11 @@ from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Files, read, report_progress
 from medcontract.evaluation.headers import HeaderOverrides
 from medcontract.evaluation.loading import Truth, read_collection, read_submission, read_truth
+from medcontract.evaluation.near_misses import misspelled
 from medcontract.evaluation.remarks import LabelTally
 from medcontract.evaluation.score import Scored, score_readings
 from medcontract.evaluation.settings import Settings
-from medcontract.problems import Finding, reveals_truth
+from medcontract.problems import Finding, is_cross_file, reveals_truth
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import Problem
 from medcontract.scoring.expected import AnyId, Expected, read_field
@@ -69,6 +71,26 @@ class Session:
             if not parts[0].validator and self._is_input(parts[0]):
                 for group in [parts] if parts[0].contract.kind == "collection" else [[part] for part in parts]:
                     read(group)
+
+    @cached_property
+    def blocked(self) -> str | None:
+        """Why ids and the processing gate cannot be judged: files that break off, or without a valid record."""
+        parts = self.submissions
+        names = [part.name for part in parts if part.validator and part.validator.broken]
+        marks = [mark for each in self.pairings.values() for run in each.marks_by_run.values() for mark in run.values()]
+        expected = sum(each.expected.total for each in self.pairings.values())
+        few = 0 < 2 * len(marks) < expected
+        invalid = not few and all(type(mark) is Unscored and mark.why == "invalid" for mark in marks)
+        if not names and invalid and not any(each.unknown_count for each in self.pairings.values()):
+            names = [part.name for part in parts if part.collector.count("error", _is_about_one_file)]
+        return f"not possible until {', '.join(names)} {'are' if names[1:] else 'is'} fixed" if names else None
+
+    @cached_property
+    def misspelled(self) -> str | None:
+        """Why the processing gate cannot be judged: no id is right, but only the spelling of all of them is wrong."""
+        hidden = self.participant and self.has_truth
+        wrong = not hidden and misspelled(list(self.pairings.values()))
+        return "not possible until the ids are written as expected" if wrong else None
 
     def _is_input(self, part: Part) -> bool:
         return part.contract.id.partition("/")[0] == self.track.id and not part.contract.definition.output
@@ -145,6 +167,10 @@ class Session:
 def in_files(parts: Sequence[Part], problem: Problem) -> FileProblem:
     """Return a problem of several files together; its path is that of the first."""
     return in_file(", ".join(part.name for part in parts), problem, parts[0].source.name if parts else None)
+
+
+def _is_about_one_file(code: str) -> bool:
+    return not is_cross_file(code)
 
 
 class _ListedIds(Expected):

@@ -23,6 +23,7 @@ from medcontract.rendering.page import (
     Section,
     Styled,
     View,
+    fix_first,
 )
 from medcontract.results.tables import Table, long_table
 from medcontract.results.validation import FileReport, SkippedFile, Validation
@@ -50,6 +51,7 @@ def validation(report: Validation, view: View) -> Page:
     facts = [Fact("errors", f"{errors:,}"), Fact("warnings", f"{warnings:,}"), Fact("files", f"{len(report.files):,}")]
     facts += [Fact("records", f"{sum(records):,}")] if records else []
 
+    listed = [(file.path, problem) for file in report.files for problem in file.problems]
     known = f", {_records(sum(records), errors)}" if records else ""
     files = f"{plural(len(report.files), 'file')}{known}"
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
@@ -64,6 +66,7 @@ def validation(report: Validation, view: View) -> Page:
         role="bad" if not report.ok else "warning" if warnings else "good",
         lines=[last],
         last=True,
+        advice=fix_first(listed, errors) or report._next,
         about=about,
         facts=facts,
         sections=[
@@ -186,12 +189,24 @@ def preflight(checklist: Preflight, view: View) -> Page:
         role=role,
         lines=[[Styled(verdict.upper(), "error" if failed else role), f"{before * bool(notes)}{', '.join(notes)}."]],
         last=True,
+        advice=_failed_first(failed),
         about=[f"{', '.join(notes)}."] if notes else [],
         facts=[] if scored is None else of_score.facts(scored),
         sections=sections,
         contracts=of_score.contracts_line(checklist._contracts),
         version="" if scored is None else of_score.versions(scored),
     )
+
+
+def _failed_first(failed: Sequence[Check]) -> str:
+    if not failed:
+        return ""
+    problems = [(each.file, each) for check in failed for each in check.problems if each.severity == "error"]
+    shown = len(failed) + sum(max(check._found, len(check.problems)) for check in failed)
+    first = failed[0]
+    if problems and (first.problems or first.id != "files"):
+        return fix_first(problems, shown)
+    return f"Fix this first: {first.title}: {first.detail}" if len(failed) > 1 else ""
 
 
 def _item(check: Check, word: str, role: Role) -> Outcome:

@@ -20,6 +20,7 @@ from medcontract.rendering.page import (
     Section,
     Styled,
     View,
+    fix_first,
 )
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
@@ -28,6 +29,8 @@ from medcontract.results.score import FieldDifference, InputFile, Intervals, Ite
 from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
 from medcontract.results.verification import Verification
 
+_OF_IDS = ("MC302", "MC303")
+"""What follows if all ids are written in another way than those of the truth."""
 _WHOLE_DOCUMENT = ("document failed", "no valid record")
 """States that all items of a document share."""
 
@@ -48,6 +51,7 @@ def score(score: Score, view: View) -> Page:
             *([Link.to(score._display.board, "Leaderboard")] if score._display.board else []),
         ],
         facts=facts(score),
+        advice="" if score.valid else _advice(score),
         reasons=[*reasons, *score.reasons],
         sections=sections(score, view),
         contracts=contracts_line(file.contract for file in score.inputs),
@@ -69,6 +73,12 @@ def _outcome(score: Score, word: str, why: str) -> Iterator[Line]:
     if gate is not None and gate.passed:  # otherwise it is a reason
         counts = f"processed {gate.processed:,} of {gate.expected:,}"
         yield ["  ", Styled(f"{counts}, {gate._share}; at least {gate._asked} required", "good")]
+
+
+def _advice(score: Score) -> str:
+    if score._display.misspelled:
+        return f"Fix this first: {score._display.misspelled}"
+    return fix_first([(problem.file, problem) for problem in score.problems], score._display.errors)
 
 
 def reason_lines(reasons: Sequence[str]) -> Iterator[Line]:
@@ -137,7 +147,9 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
     if score.breakdown:
         found.append(Section("Breakdown", [_breakdown(score.breakdown, view.show_values)], most=MOST_ROWS))
     if score.problems and problems:
-        listed = FileProblems([(problem.file, problem) for problem in score.problems], score._display.problems)
+        shown = [p for p in score.problems if not (score._display.misspelled and p.code in _OF_IDS)]
+        found_ = score._display.problems if len(shown) == len(score.problems) else len(shown)
+        listed = FileProblems([(problem.file, problem) for problem in shown], found_)
         found.append(Section("Problems", [Problems([listed], () if score.participant else score._display.violations)]))
     if score.warnings:
         found.append(Section("Warnings", [Bullets([[each] for each in score.warnings], "warning")]))
