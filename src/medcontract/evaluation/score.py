@@ -375,18 +375,22 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         hints += all_are(str, track, "hints", scorer.hints(tally))
         if settings.scoring.breakdown:
             scored.breakdown = tuple(all_are(ItemBreakdown, track, "breakdown", scorer.breakdown(tally)))
-    scored.remarks = (
-        *(() if truth.reasons else on_answers(pairings, participant)),
-        *(as_problem(remark) for remark in notes.remarks if not (participant and remark.reveals_truth)),
-        *on_impressions(pairings),
-        *map(as_problem, checked(track, scorer.oddities(readings.documents), Remark)),
-        *on_dates(readings.headers.values(), readings.documents.values()),
-        *on_figures(track, verdict),
-    )
+    scored.remarks = tuple(_remarks(readings, verdict, notes, participant))
     for each in scored.remarks:
         verdict.warnings += (f"{each.code} {each.message}" + (f": {each.hint}" if each.hint else ""),)
     scored.hints = (*hints, *(f"{each.message}: {each._value}" for each in scored.remarks if each._value))
     return scored
+
+
+def _remarks(readings: Readings, verdict: Finished, notes: Notes, participant: bool) -> Iterator[Problem]:
+    """Find what looks like a mistake."""
+    truth, pairings = readings.truth, readings.pairings.values()
+    yield from () if truth.reasons else on_answers(pairings, participant)
+    yield from (as_problem(each) for each in notes.remarks if not (participant and each.reveals_truth))
+    yield from on_impressions(pairings)
+    yield from map(as_problem, checked(truth.track, truth.scorer.oddities(readings.documents), Remark))
+    yield from on_dates(readings.headers.values(), readings.documents.values())
+    yield from on_figures(truth.track, verdict)
 
 
 def _columns(readings: Readings, settings: Settings) -> list[Any] | None:
