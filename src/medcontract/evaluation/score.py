@@ -376,8 +376,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         if settings.scoring.breakdown:
             scored.breakdown = tuple(all_are(ItemBreakdown, track, "breakdown", scorer.breakdown(tally)))
     scored.remarks = tuple(_remarks(readings, verdict, notes, participant))
-    for each in scored.remarks:
-        verdict.warnings += (f"{each.code} {each.message}" + (f": {each.hint}" if each.hint else ""),)
+    verdict.warnings += tuple(f"{r.code} {r.message}{f': {r.hint}' if r.hint else ''}" for r in scored.remarks)
     scored.hints = (*hints, *(f"{each.message}: {each._value}" for each in scored.remarks if each._value))
     return scored
 
