@@ -362,14 +362,12 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     scored.intervals, scored.elsewhere = intervals, readings.elsewhere
     scored.answers = KeptAnswers.of(_answers(readings)) if intervals and settings.keep_answers else None
     _add_subgroups(scored, readings, columns, settings)
-    counted = Counter[str]()
-    for part in own:
-        counted.update(part.collector.codes(is_cross_file))
+    counted = sum((Counter(part.collector.codes(is_cross_file)) for part in own), Counter[str]())
     scored.cross_file = tuple(sorted(counted.items()))
     odd = [pairing for pairing in pairings if pairing.unknown_count]
     private, hints = near_misses(odd) if odd else ([], [])
-    scored.private = (*notes.about_truth, *private)
     scored.misspelled = misspelled(odd) if len(odd) == len(pairings) and not participant else ""
+    scored.private = (*notes.about_truth, *private)
     if tally is not None and not participant:
         scored.remediation = tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally)))
         hints += all_are(str, track, "hints", scorer.hints(tally))
