@@ -5,8 +5,10 @@ Each array has a row for the full data and for each replicate; those of classes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +62,8 @@ class Cases:
             self.classes[_class_name(metric, name)] = positives
             self.classes[_class_name(metric, name, "other than ")] = int(there.sum()) - positives
             if metric.kind.name in _OF_RANKS:
-                return Found(Resampled(values=_OF_RANKS[metric.kind.name](self.sample, ranks), cases=there))
+                values = _OF_RANKS[metric.kind.name](self.sample, ranks, parameters)
+                return Found(Resampled(values=values, cases=there))
         if metric.kind.name in _MEANS:
             return Found(self._mean(metric, parameters, truths, predictions, there))
         if counting.what in ("classes", "numbers", "ranks", "survival"):
@@ -331,7 +334,7 @@ class _Ranks(NamedTuple):
         return cls(positives, negatives, scores, lost_positives, lost_negatives)
 
 
-def _auroc(sample: Sample, ranks: _Ranks) -> Array:
+def _auroc(sample: Sample, ranks: _Ranks, parameters: Parameters) -> Array:
     negatives = ranks.negatives[np.argsort(ranks.scores[ranks.negatives])]
     ordered, scores = ranks.scores[negatives], ranks.scores[ranks.positives]
     low, high = np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
@@ -348,22 +351,45 @@ def _auroc(sample: Sample, ranks: _Ranks) -> Array:
     return found
 
 
-def _average_precision(sample: Sample, ranks: _Ranks) -> Array:
+def _found(sample: Sample, ranks: _Ranks) -> Iterator[tuple[slice, Array, Array, Array]]:
+    """Yield how many positives and negatives are found with each score as threshold, and how many positives never."""
     cases = np.concatenate([ranks.positives, ranks.negatives])
     cases = cases[np.argsort(-ranks.scores[cases])]
     is_positive = np.isin(cases, ranks.positives)
     ends = np.flatnonzero(np.append(np.diff(ranks.scores[cases]) != 0, [True] * bool(len(cases))))
-    found = np.empty(sample.resamples + 1)
     for rows, drawn in sample.case_weights(cases):
         above = sample.weights(rows, ranks.lost_negatives).sum(axis=1, dtype=np.int64)[:, None]
         lost = sample.weights(rows, ranks.lost_positives).sum(axis=1, dtype=np.int64)
-        up_to = np.cumsum(drawn, axis=1, dtype=np.int64)[:, ends] + above
         positives = np.cumsum(drawn * is_positive, axis=1, dtype=np.int64)[:, ends]
-        precisions = np.rint(quotient(positives, up_to, empty=0.0) * 2.0**40).astype(np.int64)
+        negatives = np.cumsum(drawn * ~is_positive, axis=1, dtype=np.int64)[:, ends]
+        yield rows, np.hstack([np.zeros_like(above), positives]), np.hstack([above, negatives + above]), lost
+
+
+def _operating_point(sample: Sample, ranks: _Ranks, parameters: Parameters, of_negatives: bool = False) -> Array:
+    """The largest share of one side that is right where that of the other side is at least `at`."""
+    values = np.empty(sample.resamples + 1)
+    for rows, found, false, lost in _found(sample, ranks):
+        total, negatives = found[:, -1:] + lost[:, None], false[:, -1:]
+        sides = [(found, total), (negatives - false, negatives)]
+        (right, of), (other, others) = reversed(sides) if of_negatives else sides
+        least = np.array([[ceil(parameters["at"] * int(count))] for count in others[:, 0]])
+        best = np.where(other >= least, right, 0).max(axis=1, keepdims=True)
+        values[rows] = np.where(others > 0, quotient(best, of), np.nan)[:, 0]
+    return values
+
+
+def _average_precision(sample: Sample, ranks: _Ranks, parameters: Parameters) -> Array:
+    found = np.empty(sample.resamples + 1)
+    for rows, positives, negatives, lost in _found(sample, ranks):
+        precisions = np.rint(quotient(positives, positives + negatives, empty=0.0) * 2.0**40).astype(np.int64)
         sums = (np.diff(positives, axis=1, prepend=0) * precisions).sum(axis=1) / 2.0**40
-        total = (positives[:, -1] if len(ends) else 0) + lost
-        found[rows] = quotient(sums, total)
+        found[rows] = quotient(sums, positives[:, -1] + lost)
     return found
 
 
-_OF_RANKS: dict[str, Callable[[Sample, _Ranks], Array]] = {"auroc": _auroc, "average_precision": _average_precision}
+_OF_RANKS: dict[str, Callable[[Sample, _Ranks, Parameters], Array]] = {
+    "auroc": _auroc,
+    "average_precision": _average_precision,
+    "sensitivity_at_specificity": _operating_point,
+    "specificity_at_sensitivity": partial(_operating_point, of_negatives=True),
+}
