@@ -57,6 +57,7 @@ class Sample:
         """The number of the group of each case."""
         self.groups = len(names)
         self._weights = weights_of(names, resamples)
+        self._of_truth: dict[str, Array] = {}
 
     @property
     def cases(self) -> int:
@@ -65,7 +66,9 @@ class Sample:
     def part(self, start: int, stop: int) -> Sample:
         """Return the sample of some of the cases, with the same groups and weights."""
         other = object.__new__(Sample)
-        other.__dict__ |= self.__dict__ | {"unit_of": self.unit_of[start:stop], "group_of": self.group_of[start:stop]}
+        other.__dict__ |= self.__dict__ | {
+            "unit_of": self.unit_of[start:stop], "group_of": self.group_of[start:stop], "_of_truth": {},
+        }  # fmt: skip
         return other
 
     def only(self, cases: Sequence[int]) -> Sample:
@@ -75,7 +78,7 @@ class Sample:
         other = object.__new__(Sample)
         other.__dict__ |= self.__dict__ | {
             "unit_of": unit_of, "units": len(units), "group_of": group_of, "groups": len(groups),
-            "_weights": self._weights[:, groups],
+            "_weights": self._weights[:, groups], "_of_truth": {},
         }  # fmt: skip
         other.__dict__.pop("_floats", None)
         return other
@@ -111,6 +114,12 @@ class Sample:
         dense = [(codes, size) for codes, size in columns if size <= _DENSE]
         tables = iter(self._dense(dense))
         return [next(tables) if size <= _DENSE else self._sparse(codes, size) for codes, size in columns]
+
+    def count_truth(self, name: str, codes: Array, size: int) -> Array:
+        """Count codes of the truth, like `count`, but once for all submissions. The name is unique in a track."""
+        if name not in self._of_truth:
+            (self._of_truth[name],) = self.count((codes, size))
+        return self._of_truth[name]
 
     def _dense(self, columns: Sequence[tuple[Array, int]]) -> list[Array]:
         by_group = []
