@@ -211,3 +211,13 @@ def test_wrong_shares(call: Call, falls: Path, share: str) -> None:
     ran = call("challenge", "check", "bad.toml", "--format", "json")
     assert ran.code == 1
     assert "phases.public: " in ran.json["files"][0]["problems"][0]["message"]
+
+
+def test_a_score_of_a_phase_is_verified(call: Call, falls: Path) -> None:
+    """With the key of the organizer only, which the score does not contain."""
+    Path("score.json").write_text(json.dumps(_score(call, "public", "--by", "injury"), indent=1))
+    files = ("score.json", "truth.csv", "submissions/heron")
+    assert call("verify", *files, "--phase-key", "phase.key").code == 0
+    ran = call("verify", *files)
+    assert ran.code == 2
+    assert "--phase-key FILE" in ran.err

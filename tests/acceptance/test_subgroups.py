@@ -175,6 +175,7 @@ def test_containers_of_a_table(name: str, call: Call) -> None:
 
 WRONG = {
     "no such field": (["--by", "sitee", "--groups", "groups.csv"], 2, "did you mean 'site'?"),
+    "not passed": (["--by", "gender"], 2, "pass the file of lesions/cases that has it"),
     "a number": (["--by", "age", "--groups", "ages.jsonl"], 2, "as in age=0,40,65"),
     "no numbers": (["--by", "site=1,2", "--groups", "groups.csv"], 2, "values that are not numbers"),
     "bounds": (["--by", "site=3,2", "--groups", "groups.csv"], 2, "write ascending numbers"),

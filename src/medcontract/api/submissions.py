@@ -312,6 +312,7 @@ def verify(
     score: FileName | Score,
     *files: FileName | TableLike,
     contract: str | None = None,
+    phase_key: FileName | None = None,
     jobs: int | None = None,
     engine: str | None = None,
     scheduler: str | None = None,
@@ -326,10 +327,12 @@ def verify(
     """Compute a score again from its files, with the protocol and the options that it states.
 
     The result is truthy if the files have the stated hashes and give the stated score; otherwise it says what differs.
-    `files` are in any order, and may have other names. A custom lexicon of the score has to be among them. Raises
-    `CallError` if the first argument is not a score, or one of an unknown track.
+    `files` are in any order, and may have other names. A custom lexicon of the score has to be among them. A score of
+    one phase needs its `phase_key`. Raises `CallError` for another file than a score, and for an unknown track.
     """
     options = CallOptions.of(locals())
+    from dataclasses import replace
+
     from medcontract.evaluation.files import stdin_once
     from medcontract.evaluation.verify import verify as compute_again
 
@@ -338,6 +341,8 @@ def verify(
     stated = path_of_contract(score, _SCORE)
     stdin_once([stated, *(each for each in files if isinstance(each, str))])
     value = _validated_score(stated, options.limits)
+    phase = value.value.protocol.parameters.get("phase")
+    options = replace(options, phase=phase or None, phase_key=phase_key if phase else None) if phase_key else options
     given = options.files(files)
     with options.running("verifying") as settings:
         return compute_again(value, given, settings)

@@ -21,6 +21,9 @@ Examples:
 @click.argument("score", metavar="SCORE", type=click.Path(allow_dash=True))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @options.contract("The contract of all FILEs that are not passed as CONTRACT=PATH.")
+@click.option(
+    "--phase-key", metavar="FILE", type=click.Path(), help="The organizer's secret key, if the score is one of a phase."
+)
 @options.plugins
 @options.exclude
 @options.limits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from medcontract.evaluation.files import Files, read
 from medcontract.evaluation.headers import Header, HeaderOverrides, header_of
 from medcontract.evaluation.selection import describe_unused
 from medcontract.evaluation.settings import Settings
-from medcontract.problems import Finding, Ref, plural
+from medcontract.problems import Finding, Ref, plural, shorten
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
@@ -194,15 +194,23 @@ def _read_clusters(truth: Truth, pair: Pair, files: Files) -> list[str]:
         return []
     found = values_in_lists(cluster, pair, truth, files)
     if found is None:
-        from medcontract.contracts.suggestions import did_you_mean
-
-        lists = [role.contract for role in truth.track.roles.expected_ids if role.truth == pair.truth]
-        names = [name for contract in (pair.truth, *lists) for name in fields_of(contract)]
-        hint = did_you_mean(cluster, names) or f"there are {', '.join(dict.fromkeys(names))}"
-        raise CallError(words(option("--cluster"), f": no file has a field '{cluster}'"), hint)
+        raise no_field("--cluster", cluster, truth, [pair])
     known, wrong = found
     expected.fields[cluster] = list(map(known.get, expected.keys))
     return wrong
+
+
+def no_field(flag: str, field: str, truth: Truth, pairs: Sequence[Pair], others: Iterable[str] = ()) -> CallError:
+    """Say that no file has a field: neither the truth, nor a list of cases, nor another file with fields `others`."""
+    from medcontract.contracts.suggestions import did_you_mean
+
+    truths = {pair.truth for pair in pairs}
+    lists = dict.fromkeys(role.contract for role in truth.track.roles.expected_ids if role.truth in truths)
+    lacking = [contract for contract in lists if field in fields_of(contract)]
+    names = [*others, *(name for contract in (*sorted(truths), *lists) for name in fields_of(contract))]
+    hint = f"pass the file of {lacking[0]} that has it" if lacking else did_you_mean(field, names)
+    hint = hint or f"there are {', '.join(map(shorten, dict.fromkeys(names)))}"
+    return CallError(words(option(flag), f": no file has a field '{field}'"), hint)
 
 
 def values_in_lists(field: str, pair: Pair, truth: Truth, files: Files) -> tuple[Mapping[Any, Any], list[str]] | None:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from medcontract.errors import CallError, MedcontractError, option, words
-from medcontract.evaluation.loading import Readings, fields_of, values_in_lists
-from medcontract.problems import plain_name, pointer, shorten
+from medcontract.evaluation.loading import Readings, no_field, values_in_lists
+from medcontract.problems import plain_name, pointer
 from medcontract.reading.source import Source
 from medcontract.results.score import InputFile, Subgroup
 from medcontract.scoring.pairing import Pair
 from medcontract.scoring.rational import TooLarge, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Scorer
 from medcontract.scoring.scorer_checks import tally_of
-from medcontract.scoring.track import ExpectedIds, Track
-from medcontract.validation.dispatch import Part, base_name
+from medcontract.scoring.track import Track
+from medcontract.validation.dispatch import base_name
 from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def columns_of(readings: Readings, wanted: Sequence[By], table: Table | None) ->
     for by in wanted:
         values = {pair.truth: _values(by.field, pair, readings, table) for pair in pairs}
         if all(each is None for each in values.values()):
-            raise _no_field(by.field, pairs, readings, table)
+            raise no_field("--by", by.field, readings.truth, pairs, table.columns if table else ())
         found.append({
             name: [by.group(each) for each in column or [None] * expected[name].total]
             for name, column in values.items()
@@ -179,22 +179,6 @@ def _values(field: str, pair: Pair, readings: Readings, table: Table | None) -> 
         known, wrong = found
         readings.reasons += wrong
     return [known.get(key) for key in expected.keys]
-
-
-def _lists(pair: Pair, readings: Readings) -> Iterator[tuple[ExpectedIds, Sequence[Part]]]:
-    """Return the files that list the cases of a truth."""
-    for role in readings.truth.track.roles.expected_ids:
-        if role.truth == pair.truth and role.contract in readings.files.groups:
-            yield role, readings.files.groups[role.contract]
-
-
-def _no_field(field: str, pairs: Sequence[Pair], readings: Readings, table: Table | None) -> CallError:
-    from medcontract.contracts.suggestions import did_you_mean
-
-    names = [*(table.columns if table else ()), *(name for pair in pairs for name in fields_of(pair.truth))]
-    names += [name for pair in pairs for role, _ in _lists(pair, readings) for name in fields_of(role.contract)]
-    hint = did_you_mean(field, names) or f"there are {', '.join(map(shorten, dict.fromkeys(names)))}"
-    return CallError(words(option("--by"), f": no file has a field '{field}'"), hint)
 
 
 # --- groups
