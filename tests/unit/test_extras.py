@@ -56,6 +56,19 @@ def test_files_need_no_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert medcontract.validate(lesions(3), "lesions/truth")
 
 
+def test_intervals_without_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals need NumPy, and say so before anything is read; without them it is never imported."""
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    medcontract.init("lesions", tmp_path / "lesions")
+    for asked in ({"intervals": True}, {"cluster": "label"}, {"parameters": {"level": 0.9}}):
+        for function in (medcontract.score, medcontract.preflight):
+            with pytest.raises(medcontract.CallError) as caught:
+                function(tmp_path / "lesions", **asked)
+            assert (caught.value.message, caught.value.hint) == (
+                "numpy is not installed", "pip install 'medcontract[stats]'",
+            )  # fmt: skip
+
+
 def test_all_has_every_extra() -> None:
     """`all` installs every extra except object stores, which are large, and `dev` installs what the tests need."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -10,6 +10,7 @@ from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFile, GivenFiles, gather
 from medcontract.evaluation.headers import header_fields, set_options
+from medcontract.evaluation.intervals import wants_intervals
 from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.preflight.answers import (
     answers_check,
@@ -56,7 +57,9 @@ def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | N
         return Preflight.of((_files_check(files),))
     track = track_of(files)
     select_files(track, files, given.found, settings)
-    scorer = track.scorer(protocol_for(track, settings), settings.scoring, files.groups)
+    protocol = protocol_for(track, settings)
+    wants_intervals(track, protocol, settings)  # fails before anything is read
+    scorer = track.scorer(protocol, settings.scoring, files.groups)
     session = Session(files, track, scorer, settings)
     if images is not None and track.linked_files.images is None:
         raise CallError(f"images can be checked only for {' or '.join(images.contracts())}, not for {track.id}")
