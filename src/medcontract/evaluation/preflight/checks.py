@@ -10,7 +10,6 @@ from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFile, GivenFiles, gather
 from medcontract.evaluation.headers import header_fields, set_options
-from medcontract.evaluation.intervals import wants_intervals
 from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.preflight.answers import (
     answers_check,
@@ -58,7 +57,7 @@ def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | N
     track = track_of(files)
     select_files(track, files, given.found, settings)
     protocol = protocol_for(track, settings)
-    wants_intervals(track, protocol, settings)  # fails before anything is read
+    settings.wants_intervals(track, protocol)  # fails before anything is read
     scorer = track.scorer(protocol, settings.scoring, files.groups)
     session = Session(files, track, scorer, settings)
     if images is not None and track.linked_files.images is None:
