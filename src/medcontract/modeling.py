@@ -26,11 +26,11 @@ from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.results.tables import (
     Bars, Distribution, Matrix, Table, failure_modes_table, figures_table, long_table, number,
 )  # fmt: skip
-from medcontract.scoring.comparison import Comparison, RowGroup, Rows
+from medcontract.scoring.track import Comparison, RowGroup, Rows
 from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary, marks
-from medcontract.scoring.processing_gate import processed_counts
+from medcontract.scoring.scorer import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally

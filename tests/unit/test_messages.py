@@ -17,7 +17,7 @@ ONCE = {
     r"\{['\"]s['\"] \* \(": "problems.py",
 }
 """A sentence, and where it is written. Layers that do not use these functions yet are not checked."""
-SCORING = ("canonical", "comparison", "custom_metrics", "expected", "pairing", "processing_gate", "protocol",
+SCORING = ("canonical", "custom_metrics", "expected", "pairing", "protocol",
            "rational", "scorer", "track", "tracks")  # fmt: skip
 LAYERS = (
     "problems.py", "contracts", "evaluation", "images", "reading", "schemas", "validation",

@@ -21,16 +21,14 @@ from medcontract.problems import Path, pointer
 from medcontract.results.score import Score
 from medcontract.results.tables import Bars, Matrix, Table, long_table, number, range_of, share_of
 from medcontract.scoring.canonical import canonical, sha256
-from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count_all
 from medcontract.scoring.pairing import Pair, marks
 from medcontract.scoring.phases import PARAMETERS as PHASE_PARAMETERS
 from medcontract.scoring.plausibility import Texts, Watch
-from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, UNCERTAINTY, Change, Parameter, Protocol
 from medcontract.scoring.rational import ZERO, mean, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, ScoringOptions, Tally
-from medcontract.scoring.track import ExpectedIds, Figure, Roles, Track
+from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, ScoringOptions, Tally, processed_counts
+from medcontract.scoring.track import Comparison, ExpectedIds, Figure, Roles, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples

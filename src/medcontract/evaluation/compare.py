@@ -18,11 +18,10 @@ from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
 from medcontract.scoring import tracks
-from medcontract.scoring.comparison import RowGroup, without_metadata
 from medcontract.scoring.expected import validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.protocol import fingerprint_of
-from medcontract.scoring.track import Figure, Track
+from medcontract.scoring.track import Figure, RowGroup, Track, without_metadata
 from medcontract.validation.dispatch import validate_source
 from medcontract.validation.report import ProblemCollector
 

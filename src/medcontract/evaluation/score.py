@@ -63,7 +63,8 @@ from medcontract.results.score import (
 )
 from medcontract.results.tables import Table, explained
 from medcontract.results.validation import FileReport, Problem
-from medcontract.scoring import processing_gate, tracks
+from medcontract.scoring import scorer as scorers
+from medcontract.scoring import tracks
 from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import Protocol
@@ -155,7 +156,7 @@ def title() -> str:
     return "" if challenge is None else str(challenge.definition.title)
 
 
-def processing(found: processing_gate.Processing | None, elsewhere: int | None = None) -> Processing | None:
+def processing(found: scorers.Processing | None, elsewhere: int | None = None) -> Processing | None:
     if found is None:
         return None
     return Processing(**found.describe(), elsewhere=elsewhere, _share=found.share, _asked=found.required)
@@ -341,7 +342,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         verdict = Finished(result=None, headline=None, reasons=tuple(reasons))
         expected = sum(each.total for each in truth.expected.values())
         if expected and not truth.reasons and not readings.submissions():  # nothing is processed
-            verdict.processing = processing_gate.Processing(expected, 0, scorer.protocol["min_processed"])
+            verdict.processing = scorers.Processing(expected, 0, scorer.protocol["min_processed"])
     else:
         verdict, tally, notes, intervals = _verdict(readings, settings)
     about_figures = verdict.warnings

@@ -6,10 +6,8 @@
     canonical        RFC 8785, for fingerprints and content hashes
     protocol         frozen parameters
     pairing          pairs records of a submission with their expected items
-    processing_gate  whether enough items were processed; the verdict
-    track            the description of a track
-    scorer           how a track scores a submission
-    comparison       how two results of a track are compared
+    track            the description of a track, and how two of its results are compared
+    scorer           how a track scores a submission, and whether enough items were processed
     tracks           the registry of tracks
     custom_metrics   metrics of plugins, for scorers that support them
     folding          when two folded texts are equal

@@ -14,10 +14,19 @@ from medcontract.results.score import Score
 from medcontract.results.tables import Matrix, Table, by_class_table, figures_table
 from medcontract.scoring.pairing import Pair, Pairing, marks_as_bytes
 from medcontract.scoring.plausibility import VALUE_CODE, Watch
-from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 from medcontract.scoring.rational import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
+from medcontract.scoring.scorer import (
+    Answers,
+    Finished,
+    Limit,
+    Notes,
+    Remark,
+    Scorer,
+    ScoringOptions,
+    Tally,
+    processed_counts,
+)
 from medcontract.scoring.track import (
     Auxiliary,
     ExpectedIds,

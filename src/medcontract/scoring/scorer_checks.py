@@ -12,9 +12,19 @@ from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.plugins.registration import require_code
 from medcontract.problems import pointer
-from medcontract.scoring.processing_gate import below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.rational import TooLarge
-from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally
+from medcontract.scoring.scorer import (
+    Answers,
+    Finished,
+    Limit,
+    Notes,
+    Remark,
+    Scorer,
+    Tally,
+    below_the_gate,
+    gate_of,
+    processed_by_run,
+)
 from medcontract.scoring.track import Track
 
 Check = TypeVar("Check", Limit, Remark)

@@ -7,11 +7,10 @@ from typing import Any
 
 from medcontract.contracts import registry
 from medcontract.errors import CallError
-from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.pairing import Pair
 from medcontract.scoring.protocol import MIN_PROCESSED, Protocol
 from medcontract.scoring.scorer import Scorer
-from medcontract.scoring.track import Figure, LinkedFiles, Option, Ranking, ResultFields, Roles, Track
+from medcontract.scoring.track import Comparison, Figure, LinkedFiles, Option, Ranking, ResultFields, Roles, Track
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _TYPES: dict[str, type] = {

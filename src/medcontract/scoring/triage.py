@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from medcontract.problems import Finding, plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
-from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.plausibility import Watch, implausible
-from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, difference, exact_sum, mean, rounded
-from medcontract.scoring.scorer import Answers, Finished, Remark, Scorer, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Imitation, ResultFields, Roles, Track
+from medcontract.scoring.scorer import Answers, Finished, Remark, Scorer, Tally, processed_counts
+from medcontract.scoring.track import (
+    Auxiliary,
+    Comparison,
+    ExpectedIds,
+    Figure,
+    Imitation,
+    ResultFields,
+    Roles,
+    Rows,
+    Track,
+)
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples

@@ -35,8 +35,7 @@ from medcontract.evaluation.settings import Settings
 from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth, shorten
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, Score, in_file
-from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
-from medcontract.scoring.scorer import Limit, Scorer
+from medcontract.scoring.scorer import Limit, Processing, Scorer, below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.scorer_checks import checked
 from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import Part, base_name

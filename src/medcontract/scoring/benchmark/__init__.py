@@ -46,7 +46,6 @@ from medcontract.scoring.benchmark.samples import (
 )
 from medcontract.scoring.benchmark.stuffing import Rationale
 from medcontract.scoring.benchmark.tables import tables
-from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing
@@ -54,7 +53,17 @@ from medcontract.scoring.plausibility import Watch
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Imitation, Option, Ranking, ResultFields, Roles, Track
+from medcontract.scoring.track import (
+    Auxiliary,
+    Comparison,
+    ExpectedIds,
+    Imitation,
+    Option,
+    Ranking,
+    ResultFields,
+    Roles,
+    Track,
+)
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from medcontract.problems import plain_name
-from medcontract.scoring.comparison import RowGroup, without_metadata
+from medcontract.scoring.track import RowGroup, without_metadata
 
 
 def table_in(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -29,10 +29,9 @@ from medcontract.scoring.benchmark.stuffing import Rationale, rationale_of
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.marks import REPEATED, Unscored
-from medcontract.scoring.processing_gate import shown_id
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
-from medcontract.scoring.scorer import ScoringOptions
+from medcontract.scoring.scorer import ScoringOptions, shown_id
 
 KEY = ("task_id", "sample_id")
 _MORE = "score --show-values shows more"

@@ -16,7 +16,6 @@ from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.problems import Path
 from medcontract.results.score import FailureMode, ItemBreakdown
-from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.extraction.comparing import Comparer, Options
 from medcontract.scoring.extraction.decision import (
     NEEDED,
@@ -55,7 +54,7 @@ from medcontract.scoring.plausibility import Watch
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
 from medcontract.scoring.rational import exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Imitation, Option, Roles, Track
+from medcontract.scoring.track import Auxiliary, Comparison, ExpectedIds, Figure, Imitation, Option, Roles, Rows, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples

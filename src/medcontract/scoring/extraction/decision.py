@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from medcontract.scoring.extraction.documents import LAB, PRESCRIPTION, failed
 from medcontract.scoring.extraction.remote_backends import remote_words_in
-from medcontract.scoring.processing_gate import shown_id
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded
+from medcontract.scoring.scorer import shown_id
 
 RELIABILITY_RUNS = 5
 _PROOF = attrgetter("doc_id", "kind", "evidence", "interpretation")

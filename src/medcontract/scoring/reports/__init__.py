@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from medcontract.problems import plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table, long_table, number
-from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.plausibility import VALUE_CODE, Watch
-from medcontract.scoring.processing_gate import processed_counts, shown_id
 from medcontract.scoring.rational import exact_sum, mean_or_none, rounded
 from medcontract.scoring.reports.protocol import FIGURES, OF_RUNS, PROTOCOL
 from medcontract.scoring.reports.runs import (
@@ -33,8 +31,18 @@ from medcontract.scoring.reports.runs import (
     sums_of,
     total_of,
 )
-from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Imitation, Roles, Track
+from medcontract.scoring.scorer import (
+    Answers,
+    Finished,
+    Limit,
+    Notes,
+    Remark,
+    Scorer,
+    Tally,
+    processed_counts,
+    shown_id,
+)
+from medcontract.scoring.track import Auxiliary, Comparison, ExpectedIds, Imitation, Roles, Rows, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples

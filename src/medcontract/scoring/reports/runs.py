@@ -9,11 +9,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.scoring.processing_gate import shown_id
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
 from medcontract.scoring.reports.protocol import NAMES
-from medcontract.scoring.scorer import Limit, Tally
+from medcontract.scoring.scorer import Limit, Tally, shown_id
 
 URGENCIES = ("Emergency", "Urgent", "Routine")
 
