@@ -250,7 +250,7 @@ def test_numbers_for_texts(call: Call, suffix: str, indent: int | None) -> None:
     (_changed(report_id=7), "MC103"),
     (_changed(processing_time_sec="1,500"), "MC103"),
     (_changed(processing_time_sec="500 ms"), "MC103"),
-    (TEXT.replace("processing_time_sec", "processing_time_ms"), "MC101"),
+    (TEXT.replace("processing_time_sec", "processing_time_ms"), "MC102"),
     (TEXT.replace("processing_time_sec", "processing_time"), "MC102"),
     (TEXT.replace('"specialty"', '"true_specialty"'), "MC102"),
     (_changed(processing_time_sec="NaN"), "MC103"),

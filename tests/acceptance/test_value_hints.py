@@ -65,7 +65,7 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
     ("lesions/predictions", {"probabilities": [0] * 10},
      "all of them are 0: write the numbers, or why there are none"),
     ("lesions/predictions", {"probabilities": [0.3, 0.3, 0.3, *[0] * 7]},
-     "write more decimals: rounding changed the sum"),
+     "if the numbers were rounded, write more decimals"),
     ("lesions/predictions", {"probabilities": [0.91, 0.874, *[0] * 8]},
      "each image has one class, so the sum is 1, with a tolerance of 0.001"),
     ("benchmark/predictions", {"scores": {"coherence": 4}}, "the scale is 0 to 1: rescale all values in the same way"),

@@ -37,9 +37,9 @@ LEAVE_EMPTY = "leave it empty (in JSON: null)"
 ERROR_FIELDS = frozenset({"error", "exception"})
 """Fields whose text says why there is no answer."""
 _NO_ERROR = (
-    "nan", "none", "na", "n/a", "<na>", "nat", "null", "nil", "undefined", "0", "0.0", "false", "no", "-", "--", "[]",
-    "{}", "ok", "okay", "200", "200 ok", "success", "no error", "no errors", "no_error", "no exception", "ninguno",
-    "ninguna", "sin error", "sin errores",
+    "nan", "none", "(none)", "na", "n/a", "n.a", "<na>", "nat", "null", "nil", "undefined", "0", "0.0", "false", "no",
+    "-", "--", "[]", "{}", "ok", "okay", "200", "200 ok", "success", "no error", "no errors", "0 errors", "no_error",
+    "no exception", "ninguno", "ninguna", "sin error", "sin errores",
 )  # fmt: skip
 """Texts in `error` that say that there was no error."""
 
@@ -55,7 +55,7 @@ def means_no_error(given: Any) -> bool:
     """Return whether the value of an error field says that there was none. Null and blank texts are right already."""
     if isinstance(given, str):
         return len(given) < 40 and re.search(_NO_ERROR_PATTERN, given.strip()) is not None
-    return given is not None and not given  # 0, false, an empty list
+    return given is not None and (not given or (given == 200 and given is not True))  # 0, false, an empty list
 
 
 def no_error_rule(

@@ -17,7 +17,7 @@ from medcontract.problems import Path, pointer_tokens
 from medcontract.results.validation import Problem
 
 _STRING = r'"(?:[^"\\]|\\.)*"' r"|'(?:[^'\\\r\n]|\\.)*'"
-_COMMENT = re.compile(_STRING + r"|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(_STRING + r"|(?://|#)[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _TOKEN = re.compile(_STRING + r"|,(?=\s*(?:[}\]]|\Z))" r"|[A-Za-z_][A-Za-z0-9_]*", re.DOTALL)
 _FENCE = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n(.*?\n)[ \t]*```\s*", re.DOTALL)
 _LITERAL = "replaced a Python literal"
@@ -58,16 +58,30 @@ def fixed_lines(text: str) -> Repaired:
     """A `.jsonl` file: each line by itself."""
     if _is_json(text):  # JSON under the name of JSON Lines
         return Repaired(text, [])
-    lines, repairs = [], []
-    for number, line in enumerate(re.split(r"(?<=\n)", text), 1):
+    given = [(number, line) for number, line in enumerate(re.split(r"(?<=\n)", text), 1) if line]
+    given, repairs = _without_frame(given)
+    lines = []
+    for number, line in given:
         content = line.rstrip("\r\n")
         if content.strip() and not _is_json(content):
             new, found = _fixed(content, number)
-            if _is_json(new):
-                line = new + line[len(content) :]
+            if _is_json(new) or not new.strip():  # only a comment
+                line = new.strip() and new + line[len(content) :]
                 repairs += found
         lines.append(line)
     return Repaired("".join(lines), repairs)
+
+
+def _without_frame(lines: list[tuple[int, str]]) -> tuple[list[tuple[int, str]], list[Repair]]:
+    """Remove the lines around the records, if the first and the last one are those of a list or of Markdown."""
+    filled = [index for index, (_, line) in enumerate(lines) if line.strip()]
+    if len(filled) > 2:  # a record between them
+        first, last = (lines[index][1].strip() for index in (filled[0], filled[-1]))
+        is_fence = first.startswith("```") and last == "```"
+        if is_fence or (first, last.rstrip(",;")) == ("[", "]"):
+            what = "removed the Markdown fence" if is_fence else "removed the brackets around the records"
+            return lines[filled[0] + 1 : filled[-1]], [Repair(what, lines[filled[0]][0])]
+    return lines, []
 
 
 def _parsed(text: str) -> Any:
@@ -95,7 +109,7 @@ def _fixed(text: str, first_line: int) -> tuple[str, list[Repair]]:
 
 
 def _fixed_token(token: str) -> tuple[str, str]:
-    if token.startswith(("//", "/*")):
+    if token.startswith(("//", "/*", "#")):
         return "\n" * token.count("\n"), "removed a comment"
     if token in _REPLACEMENTS:
         return _REPLACEMENTS[token]

@@ -22,7 +22,7 @@ Schemas = Sequence[Mapping[str, Any]]
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 """A number in JSON."""
-_DECIMAL_COMMA = re.compile(r"-?(?:0|[1-9][0-9]*),[0-9]+")
+_DECIMAL_COMMA = re.compile(r"-?(?:0|[1-9][0-9]*),[0-9]+(?:[eE][+-]?[0-9]+)?")
 _OR_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
 _PERCENT = re.compile(r"([0-9]+)(?:\.([0-9]+))? ?%")
 
@@ -89,6 +89,8 @@ def json_value(token: str, schemas: Schemas, field: str, commas: bool = False) -
     if "boolean" in types and types <= {"boolean", "null"}:
         meant = meant_boolean(value)
         return meant if all(each.get("const", meant == "true") is (meant == "true") for each in schemas) else None
+    if isinstance(value, bool) and any(each.get("enum") == [0, 1] for each in schemas):
+        return str(int(value))
     if NUMBER.fullmatch(token):
         return json.dumps(token) if field in PRINTED_NUMBERS and types - {"null"} == {"string"} else None  # as written
     if not isinstance(value, str):

@@ -11,7 +11,7 @@ from typing import Any
 
 from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, value_at, variants_of
 from medcontract.contracts.string_patterns import AS_DATE, DATE, GUID
-from medcontract.contracts.suggestions import did_you_mean
+from medcontract.contracts.suggestions import certain_renames, did_you_mean, nearest
 from medcontract.contracts.wrong_values import (
     ERROR_FIELDS,
     LEAVE_EMPTY,
@@ -52,7 +52,7 @@ def with_hints(
     renames = {path: _renames(value_at(parsed, path), path, fields, schema) for path, fields in missing.items()}
     other = other_contract(parsed) if () in renames else None
     inner = _nested(parsed, missing.get((), set()))
-    unknown = {finding.path for finding in findings[:_MOST_HINTS] if finding.code == "MC102"}
+    meant = _meant_fields(findings[:_MOST_HINTS], parsed, schema, renames)
     unanswered = _is_unanswered(parsed, schema)
     explained = []
     for number, finding in enumerate(findings):
@@ -68,16 +68,31 @@ def with_hints(
             hint = finding.hint
         if hint != finding.hint:
             finding = finding._replace(hint=hint)
-        if finding.code == "MC101" and number < _MOST_HINTS:
-            pairs = renames.get(finding.path, {})
-            is_there = any(field == finding.field and (*finding.path, name) in unknown for name, field in pairs.items())
-            finding = finding._replace(merged=is_there)
+        if finding.code == "MC101":
+            finding = finding._replace(merged=(finding.path, finding.field) in meant)
         elif finding.got == "null" or finding.value == '""':
             finding = finding._replace(unanswered="record" if unanswered else "value")
         if spread:
             finding = finding._replace(hint=spread_hint(finding, spread))
         explained.append(finding)
     return explained
+
+
+def _meant_fields(
+    findings: Sequence[Finding], parsed: Any, schema: dict[str, Any], renames: dict[Path, dict[str, str]]
+) -> set[tuple[Path, str | None]]:
+    """Return the fields that unknown keys probably are, by the path of their object. Adds certain ones to `renames`."""
+    unknown: dict[Path, list[str]] = {}
+    for finding in findings:
+        if finding.code == "MC102":
+            unknown.setdefault(finding.path[:-1], []).append(str(finding.path[-1]))
+    meant: set[tuple[Path, str | None]] = set()
+    for path, names in unknown.items():
+        known, there = known_keys(schema, path), value_at(parsed, path)
+        absent = [field for field in known if field not in there] if len(there) <= _MOST_KEYS else []
+        pairs = renames[path] = {**certain_renames(names, absent), **renames.get(path, {})}
+        meant |= {(path, pairs.get(name) or _in_unit(name, known) or nearest(name, known)) for name in names}
+    return meant
 
 
 def _is_unanswered(parsed: Any, schema: dict[str, Any]) -> bool:
@@ -179,11 +194,16 @@ def _key_hint(
     if other and not path:
         return f"the record is one of {other}: move it to a file of that contract"
     known = known_keys(schema, path)
-    for field in known:
-        units = unit_of(key), unit_of(field)
-        if None not in units and units[0] != units[1] and key.rpartition("_")[0] == field.rpartition("_")[0]:
-            return f"convert it: '{field}' is in {units[1]}"
+    if field := _in_unit(key, known):
+        return f"convert it: '{field}' is in {unit_of(field)}"
     return index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known)
+
+
+def _in_unit(key: str, known: Sequence[str]) -> str | None:
+    """Return the field that a key is but for its unit."""
+    unit, start = unit_of(key), key.rpartition("_")[0]
+    return next((field for field in known if unit and unit_of(field) not in (None, unit)
+                 and field.rpartition("_")[0] == start), None)  # fmt: skip
 
 
 def column_hint(name: str, header: Sequence[str], renames: Mapping[str, str], contract: CompiledContract) -> str | None:
@@ -215,7 +235,7 @@ def no_error(parsed: Any, errors: Sequence[Finding]) -> list[Finding]:
 Spread = Mapping[str, Sequence[str]]
 """The columns of list fields that have one item per name."""
 
-_DECIMAL_COMMA = lazy_pattern(r"\s*-?[0-9]+,[0-9]+\s*")
+_DECIMAL_COMMA = lazy_pattern(r"\s*-?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?\s*")
 _PLAIN_NUMBER = lazy_pattern(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
 _AMBIGUOUS = lazy_pattern(r"\s*-?[1-9][0-9]{0,2},[0-9]{3}\s*")
 """A decimal comma, or a thousands separator."""
@@ -294,6 +314,8 @@ def type_hint(
 ) -> str | None:
     """Return how to write a value as one of the expected JSON types. `nodes`: the schemas of the value."""
     wants_number = "number" in expected or "integer" in expected
+    if isinstance(given, bool) and any(node.get("enum") == [0, 1] for node in nodes):
+        return f"write {int(given)}"
     field = next((token for token in reversed(path) if isinstance(token, str)), "")
     hint = number_hint(given, in_table, field, nodes) if wants_number else None
     if hint is None and "boolean" in expected and not wants_number:
@@ -340,13 +362,21 @@ def _unit_hint(text: str, field: str) -> str | None:
     found = quantity(text, field)
     if found is None:
         return None
-    factor = None if found.factor is None else decimal(found.factor)
-    if factor == "1":
+    expected, factor = unit_of(field), found.factor
+    if factor == 1:
         return "write only the number, without the unit"
-    expected = unit_of(field)
-    if factor and expected:
-        return f"write the number of {expected}, without a unit: 1 {found.unit} is {factor} {expected}"
-    return f"write only the number{f' of {expected}' if expected else ''}, without a unit"
+    if factor is None or expected is None:
+        return (
+            f"convert it to {expected}, and write only the number"
+            if expected
+            else "write only the number, without a unit"
+        )
+    small = decimal(factor)
+    one = found.unit.removesuffix("s") if len(found.unit) > 2 else found.unit  # ms is not a plural
+    relation = f"1 {one} is {small} {expected}"
+    if small is None:
+        relation = f"{decimal(1 / factor)} {found.unit} are 1 {expected.removesuffix('s')}"
+    return f"write the number of {expected}, without a unit: {relation}"
 
 
 def boolean_hint(given: Any, in_table: bool = False) -> str | None:
@@ -361,6 +391,8 @@ def boolean_hint(given: Any, in_table: bool = False) -> str | None:
 
 def _string_hint(given: Any, in_table: bool, path: Path, nodes: Sequence[Any]) -> str | None:
     """Return what to write instead of a number: quotes alone are rarely right."""
+    if given is True and path and path[-1] in ERROR_FIELDS:
+        return "write the reason as text"
     if isinstance(given, bool) or not isinstance(given, int | float):
         return "write the text itself, without brackets" if isinstance(given, list) and len(given) == 1 else None
     if path and isinstance(path[-1], int):
@@ -422,7 +454,7 @@ def _object_hint(path: Path, schema: dict[str, Any]) -> str | None:
 
 def _range_hint(path: Path, given: Any, schema: dict[str, Any], parsed: Any) -> str | None:
     """Return the hint about a number outside 0 to 1. A unit or scale is named only if the values look like it."""
-    nodes = [node for node in schemas_at(schema, path) if node]
+    nodes = [node for node in schemas_at(schema, path) if node and node.get("type") != "null"]
     if not nodes or not all(node.get("minimum") == 0 and node.get("maximum") == 1 for node in nodes):
         return None
     items = value_at(parsed, path[:-1]) if isinstance(path[-1], int) else None

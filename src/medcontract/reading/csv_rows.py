@@ -400,6 +400,8 @@ def _ragged(cells: Sequence[str | None], header: Sequence[str]) -> Finding:
 
 
 def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
+    if (cells[0] or "").startswith("#"):
+        return "remove this line if it is a comment"
     if len(cells) > columns:
         halves = sum(bool(a and b and a.isdecimal() and b.isdecimal()) for a, b in pairwise(cells))
         if halves >= len(cells) - columns:

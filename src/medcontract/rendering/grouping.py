@@ -74,7 +74,13 @@ def grouped(parts: Sequence[FileProblems], show_values: bool = False, places: in
         if kind.file in empty and (first._unanswered == "record" or (first._unanswered and first.record is None)):
             alike: tuple[object, ...] = (kind.file,)
         else:
-            alike = (first.code, first.severity, _statement(first), _NUMBERS.sub("#", first.hint or ""), other)
+            alike = (
+                first._unanswered or first.code,
+                first.severity,
+                _statement(first),
+                _NUMBERS.sub("#", first.hint or ""),
+                other,
+            )
         groups.setdefault(alike, []).append(kind)
     found: list[list[Grouped]] = [[] for _ in parts]
     for some in groups.values():

@@ -336,9 +336,10 @@ class RecordsValidator:
             self._release()
         ref = self.reader.ref(index, record)
         hint = self.reader.hint_for(record.raw) if examined.findings else None
-        for finding in examined.findings:
+        for number, finding in enumerate(examined.findings):
             at = None if finding.offset is None else record.offset + finding.offset
-            self._collect(finding._replace(offset=at), ref, hint)
+            same = finding.merged or (hint is not None and number > 0)  # the row is no record: one problem
+            self._collect(finding._replace(offset=at, merged=same), ref, hint)
         if examined.rest:
             self.collector.count_rest(examined.rest, index)
         return examined.value, examined.parsed

@@ -90,7 +90,7 @@ class Sum(RecordRule, frozen=True, kw_only=True):
         for digits in (1, 2, 3, 4):
             change = len(numbers) * 0.5 * 0.1**digits
             if self.minimum - change <= total <= self.maximum + change and all(x == round(x, digits) for x in numbers):
-                return "write more decimals: rounding changed the sum"
+                return "if the numbers were rounded, write more decimals"
         return None
 
     def all_pass(self, values: Sequence[object]) -> bool:
