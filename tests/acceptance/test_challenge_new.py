@@ -245,7 +245,8 @@ def test_columns_keep_their_names(call: Call, tmp_path: Path) -> None:
     found = tomllib.loads((tmp_path / "new" / "challenge.toml").read_text(encoding="utf-8"))
     assert found["key"] == "Filename"
     assert found["truth"] == {"Diagnóstico": {"type": "boolean"}, "Label": {"one_of": ["a", "b"]}}
-    assert [(metric["name"], metric["field"]) for metric in found["metric"]] == [("f1", "Label")]
+    metrics = [(metric["name"], metric["field"]) for metric in found["metric"]]
+    assert metrics == [("diagnostico_f1", "Diagnóstico"), ("label_f1", "Label")]
     works(tmp_path / "new", tmp_path / "truth.csv")
 
 

@@ -226,7 +226,7 @@ def _first_problems(error: MedcontractError) -> list[str]:
     from medcontract.rendering.text import problem_lines
 
     problems = [(report.path, problem) for problem in report.problems[:_MOST_PROBLEMS]]
-    return list(problem_lines(FileProblems(problems, found=0), View()))
+    return list(problem_lines(FileProblems(problems, found=len(problems)), View()))
 
 
 def _report_broken_plugins() -> None:

@@ -242,11 +242,10 @@ def _is_metadata(name: str) -> bool:
 
 
 def _labels(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns that are to be predicted: those named like labels, or else all that are not metadata."""
-    measurable = [each for each in columns if _metric_of(each) is not None]
-    named = [each for each in measurable if _is_label(each.name)]
-    others = [each for each in measurable if not _is_metadata(each.name)]
-    return tuple((named or others)[:_MOST_LABELS])
+    """Return the columns that are to be predicted: classes, and those named like labels; or else all but metadata."""
+    measurable = [each for each in columns if _metric_of(each) is not None and not _is_metadata(each.name)]
+    likely = [each for each in measurable if _is_label(each.name) or each.field.kind in ("boolean", "one_of")]
+    return tuple((likely or measurable)[:_MOST_LABELS])
 
 
 def _metric_of(column: Column) -> tuple[str, dict[str, Any], str] | None:
