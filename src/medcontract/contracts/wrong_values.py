@@ -45,10 +45,12 @@ _NO_ERROR = (
 
 
 def _in_any_case(char: str) -> str:
-    return f"[{char}{char.upper()}]" if char.isalpha() else f"\\{char}" if char in "[](){}." else char
+    if char.isalpha():
+        return f"[{char}{char.upper()}]"
+    return char if char.isalnum() or char in " /_-" else f"\\x{ord(char):02x}"
 
 
-_NO_ERROR_PATTERN = f"^(?:{'|'.join(''.join(map(_in_any_case, text)) for text in _NO_ERROR)})[.!]?$"
+_NO_ERROR_PATTERN = f"^(?:{'|'.join(''.join(map(_in_any_case, text)) for text in _NO_ERROR)})[.\\x21]?$"
 
 
 def means_no_error(given: Any) -> bool:
