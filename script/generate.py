@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 from script.doc_pages import codes_page, reference_page
 
+import medcontract
 from medcontract._version import __version__
 from medcontract.conformance import LEVELS
 from medcontract.contracts import registry
-from medcontract.contracts.messages import HINTS, MESSAGES, NAMES, TYPES
-from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
+from medcontract.contracts.messages import exported
 from medcontract.schemas.json_schema import build_index, text, type_names
 from medcontract.schemas.publishing import export, published
 
@@ -29,21 +29,17 @@ def main() -> None:
         path = ROOT / "schemas" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
-    (ROOT / "conformance" / "messages.json").write_text(text(messages()), encoding="utf-8")
+    (ROOT / "conformance" / "messages.json").write_text(text(exported()), encoding="utf-8")
     names = {name: type_names(json.loads(content)) for name, content in published(registry.contracts()).items()}
     (ROOT / "tests" / "type-names.json").write_text(text(names), encoding="utf-8")
     (ROOT / "conformance" / "version.json").write_text(text(conformance_version()), encoding="utf-8")
     (ROOT / "docs").mkdir(exist_ok=True)
     (ROOT / "docs" / "codes.md").write_text(codes_page(), encoding="utf-8")
     (ROOT / "docs" / "challenge-reference.md").write_text(reference_page(), encoding="utf-8")
-    pages = "docs/codes.md and docs/challenge-reference.md"
+    page = medcontract.check_page()
+    (ROOT / "docs" / "check.html").write_text(page, encoding="utf-8")
+    pages = "docs/check.html, docs/codes.md and docs/challenge-reference.md"
     print(f"compiled.json, schemas/, conformance/version.json, tests/type-names.json, {pages} are up to date")
-
-
-def messages() -> dict[str, object]:
-    """Return the texts of problems of structure, for other languages."""
-    patterns = {pattern: description for pattern, description in PATTERN_DESCRIPTIONS.items() if pattern != NON_BLANK}
-    return {"messages": MESSAGES, "names": NAMES, "types": TYPES, "patterns": patterns, "hints": HINTS}
 
 
 def conformance_version() -> dict[str, object]:

@@ -9,7 +9,7 @@ import { beginList, checkObject } from "./rules.js";
 import { compile } from "./schema.js";
 import { Decoder, Places, isBlankLine, joined, otherKind, pieces } from "./text.js";
 
-const HEAD = 1 << 12;
+const HEAD_SIZE = 1 << 12;
 const WINDOW = 1 << 18;
 const MAX_RECORD = 1 << 24;
 const MAX_PROBLEMS = 10_000;
@@ -53,7 +53,7 @@ export async function validate(source, { contract = null, container = null, only
   };
   const begin = () => {
     const bytes = joined(head);
-    run = file.run(bytes.subarray(0, HEAD));
+    run = file.run(bytes.subarray(0, HEAD_SIZE));
     giveAll(bytes);
   };
   for await (const bytes of pieces(source)) {
@@ -62,7 +62,7 @@ export async function validate(source, { contract = null, container = null, only
     if (run) giveAll(bytes);
     else {
       head.push(bytes);
-      if ((size += bytes.length) >= HEAD) begin();
+      if ((size += bytes.length) >= HEAD_SIZE) begin();
     }
     if (step?.done) break;
   }
@@ -168,7 +168,8 @@ class File {
       .map((finding, index) => ({ finding, index }))
       .sort((a, b) => a.finding.order - b.finding.order || cell(a.finding) - cell(b.finding) || a.index - b.index)
       .map(({ finding }) => {
-        const { code, severity, hint, path, record, line, column, field = null, fromSchema } = finding;
+        const { code, severity, hint, path, record, line, column, fromSchema } = finding;
+        const field = this.header ? (finding.field ?? null) : null;
         const name = field !== null && (fromSchema || COLUMNS.has(code)) ? ofColumn(field, code) : fromSchema ? ofPath(path, code) : "";
         return { code, severity, message: name + finding.message, hint, pointer: pointer(path), record, line, column, field };
       });

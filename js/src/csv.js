@@ -1,16 +1,16 @@
 // A CSV file (RFC 4180) as rows, and rows as records.
 
-import { BAD_BYTE, isBlankLine } from "./text.js";
+import { BAD_BYTE, isBlankLine, stripBlanks } from "./text.js";
 
 const CELL = '(?:"[^"]*(?:""[^"]*)*"[^,\\r\\n]*|[^",\\r\\n][^,\\r\\n]*|)';
 const ROW = new RegExp(`${CELL}(?:,${CELL})*(?:\\r\\n|\\n|\\r)`, "y");
 const LAST_ROW = new RegExp(`^${ROW.source}$`);
 const ONE_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|$)/y;
-const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
+const NUMBER_CELL = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 const JSON_START = /^[ \t]*[[{][ \t]*(?:["[{\]}]|[\r\n])/;
 const BREAKS = /\r\n|\n|\r/g;
 const BOOLEANS = { true: true, false: false, 1: true, 0: false };
-const NOT_FINITE = new Set(["nan", "infinity", "inf", "-infinity", "-inf"]);
+const NOT_FINITE_CELLS = new Set(["nan", "infinity", "inf", "-infinity", "-inf"]);
 
 /** The end of the row that starts here, and whether it is closed; null if the text may go on. */
 export function endOfRow(text, at, isLast) {
@@ -65,6 +65,7 @@ export class Layout {
   constructor(contract, header) {
     const place = new Map();
     header.forEach((name, index) => place.has(name) || place.set(name, index));
+    this.error = place.get("error");
     this.single = [];
     this.lists = new Map();
     for (const column of contract.columns) {
@@ -86,7 +87,13 @@ export class Layout {
     const value = {};
     const faults = [];
     const read = ({ column, at }, path) => (at === undefined ? null : valueOf(cells[at], column, path, faults));
-    for (const entry of this.single) value[entry.path[0]] = read(entry, entry.path);
+    const isFailed = this.error !== undefined && stripBlanks(cells[this.error] ?? "") !== "";
+    for (const entry of this.single) {
+      const { column, at, path } = entry;
+      if (column.separator != null && cells[at] !== "") value[path[0]] = cells[at].split(column.separator);
+      else if (column.filled && cells[at] === "" && !isFailed) value[path[0]] = column.separator != null ? [] : "";
+      else value[path[0]] = read(entry, path);
+    }
     for (const [name, group] of this.lists) {
       const items = group.map((entry, index) => read(entry, [name, index]));
       value[name] = items.every((item) => item === null) ? null : items;
@@ -103,13 +110,13 @@ export const isOpen = (contract) => {
 function valueOf(cell, column, path, faults) {
   if (cell === "") return column.nullable ? null : "";
   if (column.type === "number") {
-    if (NUMBER.test(cell)) {
+    if (NUMBER_CELL.test(cell)) {
       const number = Number(cell);
       if (Number.isFinite(number)) return number;
       faults.push({ code: "MC017", message: "a number too large for a double", hint: "the limit is about 1.8e308", path });
       return 0;
     }
-    if (NOT_FINITE.has(cell.toLowerCase())) {
+    if (NOT_FINITE_CELLS.has(cell.toLowerCase())) {
       faults.push({ code: "MC016", message: "not a finite number", hint: "write a number, or null where that is allowed", path });
       return 0;
     }

@@ -1,9 +1,9 @@
 // Rules between files: ids that are missing or unknown, fields that differ; and the checklist before a submission.
 
 import { contractIds, contractOf, validate } from "./check.js";
-import { compare } from "./rules.js";
+import { plural } from "./messages.js";
+import { compare, get } from "./rules.js";
 
-const get = (value, name) => value?.[name] ?? null;
 const fieldsOf = (rule) => [...(rule.with_fields ?? (rule.with_field ? [rule.with_field] : [])), rule.field];
 const keyOf = (value, fields, rule = {}) =>
   JSON.stringify(fields.map((name) => get(value, name) ?? (name === rule.field ? (rule.default ?? null) : null)));
@@ -20,12 +20,12 @@ function keptFields(contract) {
 
 /**
  * Check the files of a submission, each alone and then together. A file is {name, source} with an optional `contract` and
- * `container`. `cases`: {contract, records}, the ids that are expected. `only`: the contracts of the challenge;
+ * `container`. `cases`: the ids that are expected, a list of {contract, records}. `only`: the contracts of the challenge;
  * `submission`: those of which there must be a file.
  */
-export async function preflight(files, { cases = null, only = null, submission = [], progress = null } = {}) {
+export async function preflight(files, { cases = [], only = null, submission = [], progress = null } = {}) {
   const checked = [];
-  for (const { name, source, contract = null, container = containerOf(name) } of files) {
+  for (const { name, source, contract = null, container = containerByName(name) } of files) {
     const parsed = { name, records: [], header: null, found: [] };
     let mine = null;
     const record = (value, index, locate) => {
@@ -47,10 +47,10 @@ export async function preflight(files, { cases = null, only = null, submission =
     const { contract: id } = file.report;
     if (id) groups.set(id, [...(groups.get(id) ?? []), file]);
   }
-  if (cases && !groups.has(cases.contract))
-    groups.set(cases.contract, [{ contract: contractOf(cases.contract), records: cases.records.map((value) => ({ value })), header: null, found: [] }]);
-  for (const [id, mine] of groups) {
-    if (cases && id === cases.contract && !checked.includes(mine[0])) continue;
+  const own = [...groups];
+  for (const { contract, records } of cases)
+    if (!groups.has(contract)) groups.set(contract, [{ contract: {}, records: records.map((value) => ({ value })), header: null, onlyIds: true }]);
+  for (const [id, mine] of own) {
     for (const rule of contractOf(id).rules.filter(({ scope }) => scope === "files")) {
       const other = otherOf(rule, groups);
       if (other) OF_FILES[rule.kind](rule, mine, other);
@@ -63,40 +63,45 @@ export async function preflight(files, { cases = null, only = null, submission =
     const omitted = report.omitted + Math.max(0, found.length - MOST_FOUND);
     return { path: name, ...report, ok: errors === 0, errors, warnings: report.warnings + count("warning"), omitted, problems };
   });
-  const checks = checklist(checked, reports, groups, submission, cases);
+  const checks = checklist(checked, groups, submission);
   return { ready: checks.every(({ status }) => status !== "failed"), checks, files: reports };
 }
 
 const MOST_FOUND = 10_000;
-const containerOf = (name) => /\.(json|jsonl|ndjson|csv)(?:\.gz)?$/i.exec(name)?.[1].toLowerCase().replace("ndjson", "jsonl") ?? null;
+const containerByName = (name) => /\.(json|jsonl|ndjson|csv)(?:\.gz)?$/i.exec(name)?.[1].toLowerCase().replace("ndjson", "jsonl") ?? null;
 
-function checklist(checked, reports, groups, submission, cases) {
-  const checks = checked.map(({ report, name }) => ({
+function checklist(checked, groups, submission) {
+  const number = (count) => count.toLocaleString("en");
+  const checks = checked.map(({ name, report: { contract, ok, records } }) => ({
     id: `valid:${name}`,
     title: `${name} is valid`,
-    status: report.ok ? "passed" : "failed",
-    detail: [report.contract ?? "contract not recognized", report.records === null ? null : `${report.records.toLocaleString("en")} records`].filter(Boolean).join(", "),
+    status: ok ? "passed" : "failed",
+    detail: [contract ?? "contract not recognized", records === null ? "" : `${number(records)} records`].filter(Boolean).join(", "),
   }));
   for (const id of submission)
-    checks.push({ id: `there:${id}`, title: `There is a file of ${id}`, status: groups.has(id) ? "passed" : "failed", detail: groups.has(id) ? "" : "not found among the files" });
-  const ruled = new Set(checked.filter(({ report }) => report.contract).flatMap(({ report }) => contractOf(report.contract).rules.filter((rule) => rule.scope === "files" && otherOf(rule, groups)).map(({ code }) => code)));
+    checks.push({ id: `there:${id}`, title: `There is a file of ${id}`, status: groups.has(id) ? "passed" : "failed", detail: "" });
+  const known = checked.filter(({ contract }) => contract);
+  const rules = known.flatMap(({ contract }) => contract.rules.filter((rule) => rule.scope === "files" && otherOf(rule, groups)));
   const found = checked.flatMap((file) => file.found);
-  if (ruled.size) {
-    const errors = found.filter(({ severity }) => severity === "error").length;
-    const detail = errors ? "" : found.length ? `${found.length.toLocaleString("en")} warnings` : "";
-    const notThere = found.filter(({ kind }) => kind === "covers").length;
-    if (cases) {
-      const total = cases.records.length;
-      checks.push({ id: "coverage", title: "All expected cases have a record", status: notThere ? "failed" : "passed", detail: `${(total - notThere).toLocaleString("en")} of ${total.toLocaleString("en")}` });
-    }
-    checks.push({ id: "between", title: "The files agree with each other", status: errors ? "failed" : "passed", detail });
-  } else if (!cases) checks.push({ id: "coverage", title: "All expected cases have a record", status: "skipped", detail: "add the file of cases" });
+  const covers = rules.filter(({ kind }) => kind === "covers");
+  if (covers.length) {
+    const total = [...new Set(covers.map(({ other, ...rule }) => otherOf({ other, ...rule }, groups)))].reduce((sum, { records }) => sum + records.length, 0);
+    const answered = Math.max(0, total - found.filter(({ kind }) => kind === "covers").length);
+    checks.push({ id: "coverage", title: "All expected cases have a record", status: answered === total ? "passed" : "failed", detail: `${number(answered)} of ${number(total)}` });
+  } else if (known.some(({ contract }) => contract.rules.some(({ kind }) => kind === "covers")))
+    checks.push({ id: "coverage", title: "All expected cases have a record", status: "skipped", detail: "add the file of cases" });
+  if (rules.some(({ kind }) => kind !== "covers")) {
+    const others = found.filter(({ kind }) => kind !== "covers");
+    const errors = others.filter(({ severity }) => severity === "error").length;
+    checks.push({ id: "between", title: "The files agree with each other", status: errors ? "failed" : "passed", detail: others.length ? plural(others.length, "problem") : "" });
+  }
   return checks;
 }
 
 /** The records and headers of the other contract, or of one that stands in for it and has what the rule needs. */
 function otherOf(rule, groups) {
   const given = groups.get(rule.other);
+  if (given?.[0].onlyIds && !OF_IDS.has(rule.kind)) return null;
   if (given) return { headers: given.map(({ header }) => header).filter(Boolean), records: given.flatMap(recordsOf) };
   for (const id of contractIds()) {
     const entry = contractOf(id).stands_in_for?.find(({ contract }) => contract === rule.other);
@@ -108,6 +113,8 @@ function otherOf(rule, groups) {
   return null;
 }
 
+/** Rules that need nothing but ids of the other file. */
+const OF_IDS = new Set(["reference", "covers", "excludes"]);
 const requires = (id, field) => (contractOf(id).record_schema?.required ?? []).includes(field);
 
 function recordsOf({ contract, records, header }) {
@@ -124,10 +131,10 @@ function objectsOf(rule, file) {
 
 function add(rule, file, place) {
   const { code, severity, message, hint = null } = rule;
-  const { path = [], record = null, line = null, column = null, field = null } = place;
+  const { path = [], record = null, line = null, column = null, field = null, value } = place;
   const pointer = path.map((token) => `/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
   const problem = { code, severity, message, hint, pointer, record, line, column, field };
-  Object.defineProperty(problem, "kind", { value: rule.kind });
+  Object.defineProperties(problem, { kind: { value: rule.kind }, value: { value } }); // the value is not for logs
   file.found.push(problem);
 }
 
@@ -153,7 +160,7 @@ const OF_FILES = {
   covers(rule, mine, other) {
     const fields = fieldsOf(rule);
     const there = new Set(mine.flatMap(recordsOf).map((value) => keyOf(value, fields)));
-    for (const key of new Set(other.records.map((value) => keyOf(value, fields)))) if (!there.has(key)) add(rule, mine[0], {});
+    for (const key of new Set(other.records.map((value) => keyOf(value, fields)))) if (!there.has(key)) add(rule, mine[0], { value: JSON.parse(key).join(", ") });
   },
   "same-value"(rule, mine, other) {
     const theirs = new Map(other.records.map((value) => [get(value, rule.key), value]));

@@ -76,8 +76,8 @@ export interface Preflight {
 }
 
 export interface PreflightOptions {
-  /** The ids that are expected: records of a contract such as "lesions/cases", with nothing but ids. */
-  cases?: { contract: string; records: Record<string, unknown>[] } | null;
+  /** The ids that are expected: records of a truth such as "lesions/truth", with nothing but ids. */
+  cases?: { contract: string; records: Record<string, unknown>[] }[];
   only?: string[] | null;
   /** The contracts of which there must be a file. */
   submission?: string[];

@@ -2,8 +2,8 @@
 
 import { StringSet, stripBlanks } from "./text.js";
 
-const get = (value, name) => value?.[name] ?? null;
-const inside = (value, name) => name.split(".").reduce((each, part) => (each === null ? null : get(each, part)), value);
+export const get = (value, name) => value?.[name] ?? null;
+const nested = (value, name) => name.split(".").reduce((each, part) => (each === null ? null : get(each, part)), value);
 
 export function hasContent(value) {
   if (value === null || value === undefined || value === false) return false;
@@ -119,14 +119,14 @@ const OF_OBJECTS = {
   },
   "require-any"(rule, value) {
     const found =
-      [...(rule.texts ?? []), ...(rule.filled ?? [])].some((name) => hasContent(inside(value, name))) ||
-      (rule.present ?? []).some((name) => inside(value, name) !== null);
+      [...(rule.texts ?? []), ...(rule.filled ?? [])].some((name) => hasContent(nested(value, name))) ||
+      (rule.present ?? []).some((name) => nested(value, name) !== null);
     return found ? [] : [[rule.field]];
   },
   disjoint(rule, value) {
     const first = new Map();
     return rule.fields.flatMap((name) =>
-      (inside(value, name) ?? []).flatMap((term, index) => {
+      (nested(value, name) ?? []).flatMap((term, index) => {
         const folded = fold(term);
         if (!first.has(folded)) first.set(folded, name);
         return first.get(folded) === name ? [] : [[...name.split("."), index]];
@@ -135,7 +135,7 @@ const OF_OBJECTS = {
   },
   "unique-spellings"(rule, value) {
     const spellings = get(value, rule.field) ?? {};
-    const listed = (rule.names ?? []).flatMap((name) => inside(value, name) ?? []);
+    const listed = (rule.names ?? []).flatMap((name) => nested(value, name) ?? []);
     const owner = new Map([...listed, ...Object.keys(spellings)].map((name) => [fold(name), fold(name)]));
     return Object.entries(spellings).flatMap(([name, terms]) =>
       terms.flatMap((term, index) => {

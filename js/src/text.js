@@ -120,7 +120,7 @@ const KINDS = [
   ["\x1f\x8b", "a gzip archive"],
   ["PAR1", "a Parquet file"],
 ];
-const PATTERNS = [
+const KIND_PATTERNS = [
   [/^\x80[\x02-\x05](?:\x95|[}\]c(])/, "a Python pickle"],
   [/^BZh[1-9]1AY&SY/, "a bzip2 archive"],
 ];
@@ -133,7 +133,7 @@ export function otherKind(bytes) {
   const head = latin(bytes.subarray(0, HEAD));
   const kind =
     KINDS.find(([magic]) => head.startsWith(magic)) ??
-    (head.startsWith("ustar", 257) ? [null, "a tar archive"] : PATTERNS.find(([pattern]) => pattern.test(head)));
+    (head.startsWith("ustar", 257) ? [null, "a tar archive"] : KIND_PATTERNS.find(([pattern]) => pattern.test(head)));
   if (kind) return { code: "MC005", message: `this is ${kind[1]}, not a text file`, hint: null };
   const markup = MARKUP.exec(head.startsWith("\xef\xbb\xbf") ? head.slice(3) : head);
   if (!markup) return null;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { validate } from "../src/index.js";
+import { preflight, validate } from "../src/index.js";
 import { exactSum, fold } from "../src/rules.js";
 import { StringSet } from "../src/text.js";
 
@@ -47,4 +47,26 @@ test("a set of strings is exact", () => {
   assert.deepEqual(new Set(words.map((word) => set.add(word))), new Set([false]));
   assert.equal(set.add(""), true);
   assert.equal(set.add(""), false);
+});
+
+test("a submission is checked against the expected ids", async () => {
+  const row = (id) => `${id},${[1, ...Array(9).fill(0)]}\n`;
+  const source = `image_id,AK,BCC,SK,SCC,VASC,DF,NV,NON,MEL,ON\n${row("a")}${row("c")}`;
+  const cases = [{ contract: "lesions/truth", records: [{ image_id: "a" }, { image_id: "b" }] }];
+  const { ready, checks, files } = await preflight([{ name: "predictions.csv", source }], { cases, submission: ["lesions/predictions"] });
+  assert.equal(ready, false);
+  assert.deepEqual(checks.map(({ id, status, detail }) => [id, status, detail]), [
+    ["valid:predictions.csv", "passed", "lesions/predictions, 2 records"],
+    ["there:lesions/predictions", "passed", ""],
+    ["coverage", "failed", "1 of 2"],
+    ["between", "failed", "1 problem"],
+  ]);
+  assert.deepEqual(files[0].problems.map(({ code, line }) => [code, line]), [["MC303", 3], ["MC302", null]]);
+});
+
+test("the contract is recognized, or the problem says why not", async () => {
+  assert.equal((await validate("image_id,label\na,NV\n")).contract, "lesions/truth");
+  assert.equal((await validate('{"image_id":"a","label":"NV"}\n{"image_id":"b","label":"NV"}\n')).contract, "lesions/truth");
+  const { contract, problems } = await validate("epoch,loss\n1,2\n");
+  assert.deepEqual([contract, problems.map(({ code }) => code)], [null, ["MC009"]]);
 });

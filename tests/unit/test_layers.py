@@ -64,6 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "options": {"addresses", "atomic_write", "cache", "contracts", "errors", "evaluation", "extras", "parallel",
         "reading", "results", "schemas", "scoring", "validation"},
     "platforms": {"_version", "atomic_write", "challenges", "contracts", "errors", "evaluation", "options", "parallel",
+        "problems", "reading",
         "platforms", "rendering", "results"},
     "api": {"addresses", "api", "atomic_write", "cache", "catalog", "challenges", "contracts", "errors",
         "evaluation", "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "options", "parallel",

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "TEMPLATE_FORMATS", "bundle", "cache_info", "check_challenge", "check_protocol", "clear_cache", "freeze_protocol",
-    "get_protocol", "list_protocols", "new_challenge", "platforms", "rehearse", "template", "template_format",
+    "TEMPLATE_FORMATS", "bundle", "cache_info", "check_challenge", "check_page", "check_protocol", "clear_cache",
+    "freeze_protocol", "get_protocol", "list_protocols", "new_challenge", "platforms", "rehearse", "template",
+    "template_format",
     "use_challenge",
 ]  # fmt: skip
 
@@ -293,6 +294,30 @@ def bundle(
     plan = _plan(platform, contest, options, rank_by, title)
     inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
     return write_bundle(plan, Path(out), inputs, force)
+
+
+def check_page(
+    *contracts: str,
+    cases: FileName | None = None,
+    title: str | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+) -> str:
+    """Return a page that checks files in the browser, without sending them anywhere, as HTML.
+
+    `contracts` are ids; without any, it checks files of all contracts that people write, or of the challenge in use,
+    except its truth. `cases` is a file that lists the expected ids, such as reports/cases or a truth: the page contains
+    only the ids, and checks that all of them are answered.
+    """
+    options = CallOptions.of(locals())
+    from medcontract.platforms.page import chosen_contracts, page
+
+    require_strings([*contracts, *([] if title is None else [title])])
+    given = options.files(as_paths(cases)).files if cases is not None else ()
+    if len(given) > 1:
+        raise CallError("the cases must be one file", "pass the file in the folder that lists them")
+    sources = [(file_source(path, options.limits), contract) for path, contract in given]
+    return page(chosen_contracts(contracts), sources[0] if sources else None, title)
 
 
 def rehearse(

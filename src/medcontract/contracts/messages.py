@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
+
 MESSAGES = {
     "missing": "is missing",
     "unknown": "is not in this contract",
@@ -51,3 +53,9 @@ HINTS = {
     "slashes": "write '/' instead of '\\'",
     "relative": "write the path relative to the folder of the data, with '/' between its parts",
 }
+
+
+def exported() -> dict[str, dict[str, str]]:
+    """Return all texts, for other languages."""
+    patterns = {pattern: description for pattern, description in PATTERN_DESCRIPTIONS.items() if pattern != NON_BLANK}
+    return {"messages": MESSAGES, "names": NAMES, "types": TYPES, "patterns": patterns, "hints": HINTS}

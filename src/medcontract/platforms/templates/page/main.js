@@ -1,0 +1,157 @@
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const source = new Blob([$("worker").textContent], { type: "text/javascript" });
+const ICONS = { passed: "✓", failed: "✗", skipped: "–" };
+const IN_WORDS = { passed: "passed", failed: "failed", skipped: "not checked" };
+const MOST_ALIKE = 3;
+const MOST_PLACES = 50;
+let worker = null;
+
+function element(tag, text, attributes = {}) {
+  const made = document.createElement(tag);
+  if (text) made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+function start(files) {
+  if (!files.length) return;
+  worker?.terminate();
+  worker = new Worker(URL.createObjectURL(source));
+  $("result").replaceChildren();
+  $("working").hidden = false;
+  $("bar").removeAttribute("value");
+  $("doing").textContent = "Checking…";
+  worker.onmessage = ({ data }) => {
+    if (data.progress !== undefined) {
+      $("bar").value = data.progress;
+      $("doing").textContent = `Checking ${data.name}: ${Math.round(data.progress * 100)} %`;
+      return;
+    }
+    $("working").hidden = true;
+    if (data.failed) verdict("failed", "The check failed", data.failed);
+    else show(data.result);
+  };
+  worker.onerror = () => {
+    $("working").hidden = true;
+    verdict("failed", "The check failed", "the browser stopped it: it may not have enough memory");
+  };
+  worker.postMessage({ files, contract: $("contract").value });
+}
+
+function verdict(status, title, detail) {
+  const box = element("div", "", { class: `verdict ${status}` });
+  box.append(element("h2", title), element("p", detail));
+  $("result").append(box);
+}
+
+function show({ ready, checks, files, skipped, none }) {
+  if (none) {
+    verdict("failed", "Nothing to check", "none of these files is a .json, .jsonl or .csv, plain or in a .zip or .gz");
+  } else {
+    const missing = checks.filter(({ status }) => status === "skipped").length;
+    const failed = checks.filter(({ status }) => status === "failed").length;
+    const more = missing ? ` ${missing} of ${checks.length} checks were not possible.` : "";
+    verdict(ready ? "passed" : "failed", ready ? "READY" : "NOT READY", ready ? `All checks that were possible have passed.${more}` : `${failed} of ${checks.length} checks failed.${more}`);
+    const list = element("ul", "", { class: "checks" });
+    for (const { status, title, detail } of checks) {
+      const item = element("li", "", { class: status });
+      item.append(element("span", ICONS[status], { class: "icon", "aria-hidden": "true" }), element("span", `${IN_WORDS[status]}: `, { class: "hidden" }), element("strong", title));
+      if (detail) item.append(element("span", detail, { class: "detail" }));
+      list.append(item);
+    }
+    $("result").append(list);
+  }
+  for (const file of files) if (file.problems.length) problemsOf(file);
+  if (skipped.length) {
+    const details = element("details");
+    details.append(element("summary", `${skipped.length} file${skipped.length === 1 ? "" : "s"} not checked`));
+    const list = element("ul");
+    for (const { name, reason } of skipped.slice(0, 100)) list.append(element("li", `${name}: ${reason}`));
+    details.append(list);
+    $("result").append(details);
+  }
+}
+
+function problemsOf({ path, contract, problems, errors, warnings, more }) {
+  const section = element("section", "", { "aria-label": path });
+  section.append(element("h3", path), element("p", `${contract ?? "contract not recognized"}: ${counted(errors, "error")}, ${counted(warnings, "warning")}`, { class: "detail" }));
+  const list = element("ol", "", { class: "problems" });
+  const alike = new Map();
+  for (const problem of problems) {
+    const kind = `${problem.code} ${problem.message}`;
+    alike.set(kind, [...(alike.get(kind) ?? []), problem]);
+    if (alike.get(kind).length > MOST_ALIKE) continue;
+    const item = element("li", "", { class: problem.severity });
+    const head = element("p");
+    const place = problem.line === null ? "" : problem.column === null ? `line ${problem.line}` : `line ${problem.line}, column ${problem.column}`;
+    head.append(element("span", problem.code, { class: "code" }), element("span", problem.severity, { class: "severity" }));
+    if (place) head.append(element("span", place, { class: "place" }));
+    head.append(element("span", problem.value ? `${problem.message}: ${problem.value}` : problem.message, { class: "message" }));
+    item.append(head);
+    if (problem.excerpt) {
+      const lines = element("pre", problem.excerpt.text, { tabindex: "0", "aria-label": "the line in the file" });
+      if (problem.excerpt.caret) lines.append(`\n${" ".repeat(problem.excerpt.caret - 1)}^`);
+      item.append(lines);
+    }
+    if (problem.hint) item.append(element("p", `hint: ${problem.hint}`, { class: "hint" }));
+    list.append(item);
+  }
+  for (const [, same] of alike)
+    if (same.length > MOST_ALIKE) {
+      const [{ code, message, severity }] = same;
+      const places = same.slice(MOST_ALIKE, MOST_ALIKE + MOST_PLACES).map(({ value, line }) => value ?? (line === null ? "" : `line ${line}`)).filter(Boolean).join("; ");
+      const item = element("li", "", { class: severity });
+      item.append(element("p", `${code}: ${counted(same.length - MOST_ALIKE, "more problem")} like this: ${message}`), element("p", places, { class: "detail" }));
+      list.append(item);
+    }
+  section.append(list);
+  if (more) section.append(element("p", `… and ${more.toLocaleString("en")} more.`));
+  $("result").append(section);
+}
+
+const counted = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+/** The files that were dropped, also those in folders, each {name, file}. */
+async function dropped(items) {
+  const entries = [...items].map((item) => item.webkitGetAsEntry?.() ?? null);
+  const plain = [...items].map((item) => item.getAsFile());
+  const found = [];
+  const walk = async (entry, prefix) => {
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      found.push({ name: prefix + file.name, file });
+      return;
+    }
+    const reader = entry.createReader();
+    for (let some; (some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject))).length; )
+      for (const each of some) await walk(each, `${prefix}${entry.name}/`);
+  };
+  for (const [index, entry] of entries.entries()) {
+    if (entry?.isDirectory) await walk(entry, "");
+    else if (plain[index]) found.push({ name: plain[index].name, file: plain[index] });
+  }
+  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+for (const id of ["files", "folder"])
+  $(id).addEventListener("change", ({ target }) => {
+    start([...target.files].map((file) => ({ name: file.webkitRelativePath || file.name, file })));
+    target.value = "";
+  });
+const zone = document.documentElement;
+zone.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  $("drop").classList.add("over");
+});
+zone.addEventListener("dragleave", () => $("drop").classList.remove("over"));
+zone.addEventListener("drop", async (event) => {
+  event.preventDefault();
+  $("drop").classList.remove("over");
+  try {
+    start(await dropped(event.dataTransfer.items));
+  } catch (error) {
+    verdict("failed", "The check failed", `a file could not be read: ${error.message}`);
+  }
+});

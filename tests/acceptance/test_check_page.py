@@ -1,0 +1,242 @@
+"""The page that checks files in the browser, in headless Chromium. Skipped where it or playwright is not installed."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.test_browser import _CONTRAST, _OVERFLOW, browser
+from tests.challenge_files import STROKE, stroke_predictions, stroke_truth, write
+from tests.commands import Call
+from tests.html_pages import EXAMPLES, HOSTILE, Parsed
+from tests.support import ROOT
+
+import medcontract
+from medcontract.cli.main import main
+
+__all__ = ["browser"]
+LESIONS = EXAMPLES / "lesions"
+_DROP = """([name, data]) => {
+  const bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], name));
+  const settings = { dataTransfer: transfer, bubbles: true, cancelable: true };
+  document.getElementById("drop").dispatchEvent(new DragEvent("drop", settings));
+}"""
+
+
+class Opened:
+    """The page in a browser: what it shows, and what it did."""
+
+    def __init__(self, browser: Any, file: Path, **settings: Any) -> None:
+        self.page = browser.new_page(**settings)
+        self.messages: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url.partition(":")[0]))
+        self.page.goto(file.as_uri())
+
+    def choose(self, *files: Path | dict[str, Any]) -> str:
+        """Choose files. Returns the text of the result."""
+        self.page.evaluate("document.getElementById('result').replaceChildren()")
+        given = [file if isinstance(file, dict) else str(file) for file in files]
+        self.page.set_input_files("#files", given)
+        return self.result()
+
+    def drop(self, name: str, content: bytes) -> str:
+        self.page.evaluate("document.getElementById('result').replaceChildren()")
+        self.page.evaluate(_DROP, [name, base64.b64encode(content).decode()])
+        return self.result()
+
+    def result(self, seconds: int = 20) -> str:
+        self.page.wait_for_selector(".verdict", timeout=1000 * seconds)
+        text: str = self.page.inner_text("#result")
+        return text
+
+
+@pytest.fixture(scope="module")
+def lesions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "check.html"
+    ids = ("lesions/predictions", "lesions/model")
+    path.write_text(medcontract.check_page(*ids, cases=LESIONS / "cases.csv"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(browser: Any, lesions: Path) -> Iterator[Opened]:
+    page = Opened(browser, lesions)
+    yield page
+    assert page.messages == []
+    assert set(page.requests) <= {"file", "blob"}
+    page.page.close()
+
+
+def _file(name: str, content: str | bytes) -> dict[str, Any]:
+    data = content.encode() if isinstance(content, str) else content
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+
+
+# --- in the browser ------------------------------------------------------------------------------
+
+
+def test_a_good_submission_is_ready(opened: Opened) -> None:
+    result = opened.choose(LESIONS / "predictions.csv", LESIONS / "model.json")
+    assert result.startswith("READY")
+    assert "12 of 12" in result
+
+
+def test_drop_and_a_second_file(opened: Opened) -> None:
+    """A dropped file with problems, and then a good one: only the result of the last one is shown."""
+    rows = (LESIONS / "predictions.csv").read_text().splitlines(keepends=True)
+    result = opened.drop("predictions.csv", "".join([*rows[:-1], rows[-1].replace("0.", "7.", 1)]).encode())
+    assert result.startswith("NOT READY")
+    assert "MC105" in result
+    assert f"line {len(rows)}" in result
+    assert opened.drop("predictions.csv", "".join(rows).encode()).startswith("READY")
+    assert opened.page.locator(".verdict").count() == 1
+
+
+def test_missing_cases_are_named(opened: Opened) -> None:
+    rows = (LESIONS / "predictions.csv").read_text().splitlines(keepends=True)
+    result = opened.choose(_file("p.csv", "".join(rows[:-1])))
+    assert "11 of 12" in result
+    assert rows[-1].split(",")[0] in result
+
+
+def test_archives(opened: Opened) -> None:
+    """A .zip with folders and other files, and a .gz."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(LESIONS / "predictions.csv", "sent/predictions.csv")
+        archive.write(LESIONS / "model.json", "sent/model.json")
+        archive.writestr("sent/readme.md", "hello")
+        archive.writestr("__MACOSX/._model.json", "x")
+    result = opened.drop("sent.zip", packed.getvalue())
+    assert result.startswith("READY")
+    assert "1 file not checked" in result
+    content = gzip.compress((LESIONS / "predictions.csv").read_bytes())
+    assert opened.drop("predictions.csv.gz", content).startswith("READY")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.zip", b"PK no zip", "is not a .zip"),
+        ("a.csv.gz", b"no gzip", "The check failed"),
+        ("a.json", b'{"predictions": [{"image_id": "I-1",', "MC011"),
+        ("a.csv", b"", "MC004"),
+        ("a.csv", b"epoch,loss\n1,2\n", "cannot be recognized"),
+        ("a.jsonl", b"\xff\xfe{\x00", "MC006"),
+        ("a.txt", b"hello", "Nothing to check"),
+    ],
+)
+def test_broken_files(opened: Opened, name: str, content: bytes, expected: str) -> None:
+    """Each is a result, and the next file can be checked."""
+    assert expected in opened.drop(name, content)
+    assert opened.choose(LESIONS / "predictions.csv").startswith("READY")
+
+
+def test_hostile_names_and_contents(opened: Opened) -> None:
+    """Markup in the name of a file, of a column or in a value is shown, not run."""
+    name = HOSTILE.replace("/", "∕")
+    result = opened.choose(_file(f"{name}.csv", f'"{HOSTILE.replace(chr(34), chr(34) * 2)}",image_id\n<b>x</b>,1\n'))
+    assert name in result
+    assert "run" not in opened.page.title().split()
+    assert opened.page.locator("#result img, #result script, #result b").count() == 0
+
+
+@pytest.mark.slow
+def test_a_file_of_100_megabytes(opened: Opened, tmp_path: Path) -> None:
+    """It is checked in a worker: the page answers meanwhile, and shows how far it is."""
+    row = (LESIONS / "predictions.csv").read_text().splitlines()[1].partition(",")[2]
+    header = (LESIONS / "predictions.csv").read_text().splitlines()[0]
+    file = tmp_path / "large.csv"
+    count = 100_000_000 // (len(row) + 10)
+    file.write_text(header + "\n" + "".join(f"L{n:07},{row}\n" for n in range(count)))
+    opened.page.set_input_files("#files", str(file))
+    opened.page.wait_for_selector("progress[value]", timeout=60_000)
+    assert "large.csv" in opened.page.inner_text("#doing")
+    result = opened.result(300)
+    assert f"{count:,} records" in result
+    assert "0 of 12" in result
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_looks(browser: Any, lesions: Path, scheme: str) -> None:
+    """Contrast, nothing outside of a phone, and names for what can be operated."""
+    opened = Opened(browser, lesions, viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    opened.choose(ROOT / "examples" / "bad" / "predictions.json", LESIONS / "predictions.csv")
+    assert opened.page.evaluate(_CONTRAST) == []
+    assert opened.page.evaluate(_OVERFLOW) <= 0
+    for role in ("banner", "main", "contentinfo", "combobox"):
+        assert opened.page.get_by_role(role).count() == 1, role
+    unnamed = "[...document.querySelectorAll('input,select,progress')].filter(e => !e.labels?.length && !e.ariaLabel)"
+    assert opened.page.evaluate(f"{unnamed}.map(e => e.id)") == []
+    opened.page.keyboard.press("Tab")
+    assert opened.page.evaluate("document.activeElement.id") == "files"
+    opened.page.close()
+
+
+# --- its text ------------------------------------------------------------------------------------
+
+
+def test_the_page_of_the_documentation_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "check.html").read_text(encoding="utf-8") == medcontract.check_page(), "script/generate"
+
+
+def test_nothing_is_loaded_and_scripts_have_hashes() -> None:
+    text = medcontract.check_page()
+    page = Parsed(text)
+    (policy,) = [attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+    assert policy
+    assert policy.startswith("default-src 'none'; ")
+    for tag, directive in (("script", "script-src"), ("style", "style-src")):
+        content = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in content]
+        assert [f"'sha256-{each}'" for each in hashes] == re.findall(rf"{directive} ([^;]+)", policy)
+    assert not {tag for tag, _ in page.tags} & {"link", "img", "iframe", "object"}
+    assert "src" not in {name for _, attrs in page.tags for name in attrs}
+    assert len(text) < 400_000
+
+
+def test_the_page_of_a_challenge(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "challenge.toml").write_text(STROKE)
+    truth = write(tmp_path / "truth.jsonl", stroke_truth())
+    out = tmp_path / "check.html"
+    call = [
+        "bundle",
+        "page",
+        "--challenge",
+        tmp_path / "challenge.toml",
+        "--cases",
+        f"stroke/truth={truth}",
+        "--out",
+        out,
+    ]
+    assert main([str(each) for each in call]) == 0
+    opened = Opened(browser, out)
+    assert opened.choose(write(tmp_path / "sent.jsonl", stroke_predictions())).startswith("READY")
+    settings = json.loads(re.findall(r"const settings = (.*);", out.read_text(encoding="utf-8"))[0])
+    assert "stroke/truth" not in settings["contracts"], "of the truth it contains only ids"
+    assert {name for each in settings["cases"] for record in each["records"] for name in record} == {"case_id"}
+    opened.page.close()
+
+
+def test_wrong_calls(call: Call, tmp_path: Path) -> None:
+    assert "unknown contract" in call("bundle", "page", "--contract", "lesions/nothing").err
+    cases = tmp_path / "cases.csv"
+    cases.write_text("epoch,loss\n1,2\n")
+    assert call("bundle", "page", "--cases", cases).code == 2
+    good = LESIONS / "cases.csv"
+    assert call("bundle", "page", "--contract", "triage/response", "--cases", good).code == 2
+    assert call("bundle", "page", "--contract", "lesions/model", "--cases", good).code == 2
