@@ -238,8 +238,8 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle", "check_page", "cache_info",
-    "clear_cache", "rehearse", "verify",
+    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle", "check_page",
+    "cache_info", "clear_cache", "rehearse", "verify",
 )  # fmt: skip
 
 
