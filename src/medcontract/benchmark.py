@@ -42,6 +42,7 @@ from medcontract.scoring.benchmark.samples import shown_parts
 from medcontract.scoring.benchmark.tables import report_tables
 from medcontract.scoring.rational import mean, rounded
 from medcontract.scoring.scorer import ScoringOptions
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
     from medcontract.options import FileName
@@ -69,7 +70,7 @@ class _Metric:
         for name, value in (parameters or {}).items():
             protocol = protocol.changed(name, str(value))
         self._settings = Settings.of(protocol)
-        self._breakdown: list[dict[str, Any]] = []
+        self._breakdown: list[JsonObject] = []
 
     def calculate(self, expected: Answer | Sequence[Answer], predicted: Answer | Sequence[Answer]) -> float:
         """The metric of a prediction, or the mean over several samples whose reference requires it.
@@ -94,7 +95,7 @@ class _Metric:
             raise CallError(f"no reference requires {self.name}", f"give one of them '{self.text_field}'")
         return rounded(mean(values))
 
-    def get_last_breakdown(self) -> list[dict[str, Any]]:
+    def get_last_breakdown(self) -> list[JsonObject]:
         """For each sample of the last `calculate`, its `score` (None if not required) and its components."""
         return self._breakdown
 
@@ -148,7 +149,7 @@ class BenchmarkReport:
     def _load(self, report: Mapping[str, Any] | FileName | bytes) -> None:
         self._model = _load(report, TRACK.roles.result, "report")
         dumped = self._model.model_dump(by_alias=True)
-        self._report: dict[str, Any] = {name: value for name, value in dumped.items() if value is not None}
+        self._report: JsonObject = {name: value for name, value in dumped.items() if value is not None}
         self._report.pop("$schema", None)
 
     @property
@@ -166,7 +167,7 @@ class BenchmarkReport:
         return {task: dict(metrics) for task, metrics in self._report["task_scores"].items()}
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> JsonObject:
         """Other information, such as the weights of combined scores."""
         return dict(self._report.get("metadata") or {})
 
@@ -190,9 +191,9 @@ class BenchmarkReport:
         found = add_combined(self._model, weighting, replace, {})
         self._load(found.result or {})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain dicts and lists."""
-        copied: dict[str, Any] = json.loads(json.dumps(self._report))
+        copied: JsonObject = json.loads(json.dumps(self._report))
         return copied
 
     def to_json(self) -> str:
@@ -259,6 +260,6 @@ def _load(data: Any, contract: str, name: str) -> Any:
     return load(text.encode(), contract, name=f"{name}.json").value
 
 
-def _lexicon(file: FileName | bytes) -> dict[str, Any]:
-    found: dict[str, Any] = _load(file, "benchmark/lexicon", "lexicon").model_dump(exclude_none=True)
+def _lexicon(file: FileName | bytes) -> JsonObject:
+    found: JsonObject = _load(file, "benchmark/lexicon", "lexicon").model_dump(exclude_none=True)
     return found

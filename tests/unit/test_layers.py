@@ -72,7 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "validation"},
     "uncertainty": {"uncertainty"},
     "signatures": {"contracts", "errors", "platforms", "results"},
-    "benchmark": {"api", "contracts", "errors", "options", "rendering", "results", "scoring"},
+    "benchmark": {"api", "contracts", "errors", "options", "rendering", "results", "scoring", "types"},
     "challenge": {"api", "challenges", "contracts", "extras", "options", "signatures"},
     "conformance": {"api", "challenge", "errors", "normalizers"},
     "testing": {"api", "errors", "extras", "options", "results"},

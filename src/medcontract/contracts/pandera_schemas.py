@@ -18,7 +18,7 @@ from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import RecordRule, Unique, has_content
 from medcontract.errors import CallError
 from medcontract.extras import require
-from medcontract.types import BOOLEANS, Column
+from medcontract.types import BOOLEANS, Column, JsonObject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def _items(value: Any, column: Column) -> Any:
     return value.split(column.separator) if value else []
 
 
-def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
+def _test(schema: JsonObject) -> Callable[[Any], bool]:
     """Whether a cell is valid under a scalar schema, according to jsonschema."""
     from jsonschema import Draft202012Validator
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
@@ -25,11 +25,22 @@ from jsonschema.validators import extend
 from referencing.jsonschema import lookup_recursive_ref
 
 from medcontract.jsonschema_files.errors import Names, closest
+from medcontract.types import JsonObject, Schema
 
 Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]
 Checked = dict[tuple[int, int], list[ValidationError]]
 """The errors that a reference found in a value, by the id() of the schema with the reference and of the value."""
+
+
+class Applies(Protocol):
+    """A validator of jsonschema, as keywords use it."""
+
+    VALIDATORS: Mapping[str, object]
+    _resolver: Any
+
+    def descend(self, instance: object, schema: object, path: str | None = None) -> Errors: ...
+    def evolve(self, **changes: object) -> Applies: ...
 
 
 def validator_class(base: type[Validator], checked: Checked | None) -> type[Validator]:
@@ -55,7 +66,7 @@ def _error(*names: str | int, at: str | None = None) -> ValidationError:
 
 
 def _reference(original: Any, checked: Checked) -> Keyword:
-    def keyword(validator: Any, ref: str, instance: Any, schema: Any) -> Errors:
+    def keyword(validator: Applies, ref: str, instance: object, schema: Schema) -> Errors:
         key = id(schema), id(instance)
         if key not in checked:
             checked[key] = list(original(validator, ref, instance, schema))
@@ -68,18 +79,18 @@ def _reference(original: Any, checked: Checked) -> Keyword:
     return keyword
 
 
-def _required(validator: Any, required: list[str], instance: Any, schema: Any) -> Errors:
+def _required(validator: Applies, required: list[str], instance: object, schema: Schema) -> Errors:
     if isinstance(instance, dict):
         yield from (_error(key) for key in required if key not in instance)
 
 
-def _property_names(validator: Any, names: Any, instance: Any, schema: Any) -> Errors:
+def _property_names(validator: Applies, names: object, instance: object, schema: Schema) -> Errors:
     for key in instance if isinstance(instance, dict) else ():
         if not _is_valid(validator, key, names):
             yield _error(key, at=key)
 
 
-def _unique_items(validator: Any, unique: bool, instance: Any, schema: Any) -> Errors:
+def _unique_items(validator: Applies, unique: bool, instance: object, schema: Schema) -> Errors:
     seen: dict[Any, int] = {}
     for index, item in enumerate(instance if unique and isinstance(instance, list) else ()):
         first = seen.setdefault(_hashable(item), index)
@@ -97,43 +108,46 @@ def _hashable(value: Any) -> Any:
     return (bool, value) if isinstance(value, bool) else value
 
 
-def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Errors:
+def _pattern(validator: Applies, pattern: str, instance: object, schema: Schema) -> Errors:
     if isinstance(instance, str) and not matches(pattern, instance):
         yield ValidationError("")
 
 
-def _pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any, schema: Any) -> Errors:
-    for pattern, inner in patterns.items() if isinstance(instance, dict) else ():
-        for key in _matching(instance, {pattern}):
-            yield from validator.descend(instance[key], inner, path=key)
+def _pattern_properties(validator: Applies, patterns: JsonObject, instance: object, schema: Schema) -> Errors:
+    if isinstance(instance, dict):
+        for pattern, inner in patterns.items():
+            for key in _matching(instance, {pattern}):
+                yield from validator.descend(instance[key], inner, path=key)
 
 
-def _matching(instance: dict[str, Any], patterns: Any) -> list[str]:
+def _matching(instance: JsonObject, patterns: Iterable[str]) -> list[str]:
     return [key for key in instance if any(matches(pattern, key) for pattern in patterns)]
 
 
-def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+def _additional_properties(validator: Applies, allowed: object, instance: object, schema: Schema) -> Errors:
     if isinstance(instance, dict):
         known = {*schema.get("properties", ()), *_matching(instance, schema.get("patternProperties", ()))}
         yield from _others(validator, allowed, instance, known)
 
 
-def _others(validator: Any, allowed: Any, instance: dict[str, Any], known: set[str]) -> Errors:
+def _others(validator: Applies, allowed: object, instance: JsonObject, known: set[str]) -> Errors:
     """Yield the errors of keys other than the known ones."""
     for key, value in instance.items():
         if key not in known:
             yield from [_error(key, at=key)] if allowed is False else validator.descend(value, allowed, path=key)
 
 
-def _dependencies(validator: Any, dependencies: dict[str, Any], instance: Any, schema: Any) -> Errors:
-    for key, needed in dependencies.items() if isinstance(instance, dict) else ():
+def _dependencies(validator: Applies, dependencies: JsonObject, instance: object, schema: Schema) -> Errors:
+    if not isinstance(instance, dict):
+        return
+    for key, needed in dependencies.items():
         if key in instance and isinstance(needed, list):
             yield from (_error(other, key) for other in needed if other not in instance)
         elif key in instance:
             yield from validator.descend(instance, needed)
 
 
-def _any_of(validator: Any, schemas: list[Any], instance: Any, schema: Any) -> Errors:
+def _any_of(validator: Applies, schemas: list[object], instance: object, schema: Schema) -> Errors:
     branches = []
     for inner in schemas:
         branches.append(list(validator.descend(instance, inner)))
@@ -142,7 +156,7 @@ def _any_of(validator: Any, schemas: list[Any], instance: Any, schema: Any) -> E
     yield from closest(branches, instance, "anyOf")
 
 
-def _one_of(validator: Any, schemas: list[Any], instance: Any, schema: Any) -> Errors:
+def _one_of(validator: Applies, schemas: list[object], instance: object, schema: Schema) -> Errors:
     branches = [list(validator.descend(instance, inner)) for inner in schemas]
     if all(branches):
         yield from closest(branches, instance, "oneOf")
@@ -150,12 +164,12 @@ def _one_of(validator: Any, schemas: list[Any], instance: Any, schema: Any) -> E
         yield ValidationError("")
 
 
-def _unevaluated_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+def _unevaluated_properties(validator: Applies, allowed: object, instance: object, schema: Schema) -> Errors:
     if isinstance(instance, dict):
         yield from _others(validator, allowed, instance, _evaluated(validator, instance, schema))
 
 
-def _evaluated(validator: Any, instance: dict[str, Any], schema: Any) -> set[str]:
+def _evaluated(validator: Applies, instance: JsonObject, schema: object) -> set[str]:
     """Return the keys of an object that a schema evaluates, directly or through schemas for the same object."""
     if not isinstance(schema, dict):
         return set()
@@ -167,7 +181,7 @@ def _evaluated(validator: Any, instance: dict[str, Any], schema: Any) -> set[str
     return keys
 
 
-def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+def _applied(validator: Applies, instance: JsonObject, schema: Schema) -> Iterator[tuple[object, Applies]]:
     """Yield the schemas for the same object that it satisfies, each with its validator."""
     for keyword in schema.keys() & validator.VALIDATORS.keys() & {"$ref", "$dynamicRef", "$recursiveRef"}:
         resolver = validator._resolver
@@ -183,7 +197,7 @@ def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -
         yield schema.get("then" if matches else "else"), validator
 
 
-def _is_valid(validator: Any, instance: Any, schema: Any) -> bool:
+def _is_valid(validator: Applies, instance: object, schema: object) -> bool:
     return next(validator.descend(instance, schema), None) is None
 
 

@@ -35,6 +35,7 @@ from medcontract.reading.limits import MAX_RECORD
 from medcontract.reading.located_records import Broken
 from medcontract.reading.positions import find_positions
 from medcontract.reading.source import Source, Unreadable
+from medcontract.types import JsonObject
 
 # --- drafts
 
@@ -87,7 +88,7 @@ class Draft:
                 found = [Subschema((keyword, key), value, key) for key in keys]
             yield from (inner for inner in found if isinstance(inner.schema, dict | bool))
 
-    def applied_to_same_value(self, schema: dict[str, Any]) -> Iterator[Any]:
+    def applied_to_same_value(self, schema: JsonObject) -> Iterator[Any]:
         """Yield the schemas directly inside this one that apply to the same value."""
         if not (self.ignores_ref_siblings and "$ref" in schema):
             yield from (inner.schema for inner in self.subschemas(schema) if inner.path[0] in _SAME_VALUE)
@@ -254,7 +255,7 @@ class SchemaSet:
                     stack += self._same_value(node)
         return self._known_keys[id(schema)]
 
-    def _same_value(self, schema: dict[str, Any]) -> list[Any]:
+    def _same_value(self, schema: JsonObject) -> list[Any]:
         """Return the schemas that a schema applies to the same value."""
         return [*self._targets.get(id(schema), ()), *self.draft.applied_to_same_value(schema)]
 

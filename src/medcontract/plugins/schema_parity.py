@@ -27,6 +27,8 @@ from medcontract.errors import CallError
 if TYPE_CHECKING:
     from medcontract.contracts.contract import AnyContract
 
+CoreSchema = dict[str, Any]
+"""A part of the core schema of a model."""
 _INSTEAD = {
     "int": ("a plain int, which rejects 2.0 although it is an integer in JSON Schema",
             "use Count, Position, ZeroOrOne, or Annotated[int, Field(ge=1, le=9), AcceptIntegral]"),
@@ -79,7 +81,7 @@ def schema_is_complete(contract: AnyContract) -> bool:
     return walk.schema_is_complete
 
 
-def _core_schema(model: Any) -> dict[str, Any]:
+def _core_schema(model: Any) -> CoreSchema:
     adapter = TypeAdapter(model)
     adapter.rebuild()
     return dict(adapter.core_schema)
@@ -93,10 +95,10 @@ class _Walk:
         self.schema_is_complete = True
         self.place = "it"
         self.model: type[BaseModel] = BaseModel
-        self.definitions: dict[str, Any] = {}
+        self.definitions: CoreSchema = {}
         self.seen: set[str] = set()
 
-    def root(self, schema: dict[str, Any]) -> None:
+    def root(self, schema: CoreSchema) -> None:
         """The model of a file, or the type of a record: a model, or its two variants."""
         if schema["type"] == "definitions":
             self.definitions.update({item["ref"]: item for item in schema["definitions"]})
@@ -107,7 +109,7 @@ class _Walk:
             return None
         return self.walk(schema)
 
-    def walk(self, schema: dict[str, Any]) -> None:
+    def walk(self, schema: CoreSchema) -> None:
         kind = schema["type"]
         step = getattr(self, "_" + kind.replace("-", "_"), None)
         if step is None:
@@ -126,7 +128,7 @@ class _Walk:
     def stop(self, what: str, hint: str) -> NoReturn:
         raise CallError(f"{self.contract.id}: {self.place} {what}", hint)
 
-    def _metadata(self, schema: dict[str, Any]) -> None:
+    def _metadata(self, schema: CoreSchema) -> None:
         """Refuse custom JSON Schemas, which need not match the type."""
         data = schema.get("metadata") or {}
         makers = [*data.get("pydantic_js_functions", ()), *data.get("pydantic_js_annotation_functions", ())]
@@ -138,12 +140,12 @@ class _Walk:
 
     # --- models ---
 
-    def _definition_ref(self, schema: dict[str, Any]) -> None:
+    def _definition_ref(self, schema: CoreSchema) -> None:
         if schema["schema_ref"] not in self.seen:
             self.seen.add(schema["schema_ref"])
             self.walk(self.definitions[schema["schema_ref"]])
 
-    def _model(self, schema: dict[str, Any]) -> None:
+    def _model(self, schema: CoreSchema) -> None:
         cls, around = schema["cls"], (self.place, self.model)
         self.place, self.model = cls.__name__, cls
         if not issubclass(cls, StrictModel) or schema.get("root_model"):
@@ -158,7 +160,7 @@ class _Walk:
         self.walk(schema["schema"])
         self.place, self.model = around
 
-    def _model_fields(self, schema: dict[str, Any]) -> None:
+    def _model_fields(self, schema: CoreSchema) -> None:
         if schema.get("extras_schema"):
             self.stop("declares a type for unknown keys", "remove __pydantic_extra__")
         for name, field in schema["fields"].items():
@@ -174,45 +176,45 @@ class _Walk:
                 hint = "move it to the record model, or use a rule"
                 self.stop("has a validator, but the list is read record by record", hint)
 
-    def _default(self, schema: dict[str, Any]) -> None:
+    def _default(self, schema: CoreSchema) -> None:
         self.schema_is_complete &= schema.get("default", ...) is None  # the fast path fills in None
         self.walk(schema["schema"])
 
-    def _nullable(self, schema: dict[str, Any]) -> None:
+    def _nullable(self, schema: CoreSchema) -> None:
         self.walk(schema["schema"])
 
     # --- lists and objects ---
 
-    def _tuple(self, schema: dict[str, Any]) -> None:
+    def _tuple(self, schema: CoreSchema) -> None:
         if schema.get("strict") is not False or "variadic_item_index" not in schema or len(schema["items_schema"]) != 1:
             self.refuse("tuple")
         self.walk(schema["items_schema"][0])
 
-    def _list(self, schema: dict[str, Any]) -> None:
+    def _list(self, schema: CoreSchema) -> None:
         self.walk(schema.get("items_schema", {"type": "any"}))
 
-    def _dict(self, schema: dict[str, Any]) -> None:
+    def _dict(self, schema: CoreSchema) -> None:
         if schema.get("keys_schema", {"type": "any"}) not in ({"type": "str"}, {"type": "any"}):
             self.stop("has keys that are not plain str", "use dict[str, …], or a model for known keys")
         self.walk(schema.get("values_schema", {"type": "any"}))
 
     # --- scalars ---
 
-    def _str(self, schema: dict[str, Any]) -> None:
+    def _str(self, schema: CoreSchema) -> None:
         pattern = schema.get("pattern")
         if pattern is not None and pattern not in PORTABLE_PATTERNS:
             self.stop("has a pattern, which languages interpret differently", 'use Annotated[str, Matching("…")]')
 
-    def _float(self, schema: dict[str, Any]) -> None:
+    def _float(self, schema: CoreSchema) -> None:
         if any(abs(schema.get(bound, 0)) >= _EXACT for bound in ("ge", "le", "gt", "lt")):
             self.stop("has a bound that a double cannot represent exactly", "choose one below 2**53")
 
-    def _bool(self, schema: dict[str, Any]) -> None:
+    def _bool(self, schema: CoreSchema) -> None:
         """Booleans need no further check."""
 
     _any = _none = _bool
 
-    def _literal(self, schema: dict[str, Any]) -> None:
+    def _literal(self, schema: CoreSchema) -> None:
         if not all(type(value) is str for value in schema["expected"]):
             self.stop(
                 "has a Literal that is not a string: 1 would equal true, and 1.0 would differ from 1",
@@ -221,7 +223,7 @@ class _Walk:
 
     # --- validators ---
 
-    def _function_before(self, schema: dict[str, Any]) -> None:
+    def _function_before(self, schema: CoreSchema) -> None:
         inner = schema["schema"]
         while inner["type"] == "function-after" and _is_own(inner):
             inner = inner["schema"]
@@ -231,7 +233,7 @@ class _Walk:
 
     _whole = _float
 
-    def _function_after(self, schema: dict[str, Any]) -> None:
+    def _function_after(self, schema: CoreSchema) -> None:
         function = schema["function"]["function"]
         if isinstance(function, partial) and function.func.__module__.startswith("pydantic."):
             self.stop(
@@ -243,7 +245,7 @@ class _Walk:
             self.walk(schema["schema"])
 
 
-def _is_own(schema: dict[str, Any]) -> bool:
+def _is_own(schema: CoreSchema) -> bool:
     """Whether a validator belongs to one of the built-in types, whose schema expresses it."""
     return bool(schema["function"]["function"].__module__ == StrictModel.__module__)
 

@@ -26,6 +26,7 @@ from medcontract.reading.diagnosis import (
 )
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.located_records import Broken
+from medcontract.types import JsonObject
 
 
 class Fault(NamedTuple):
@@ -173,7 +174,7 @@ class _Scanner:
         self.path.append(len(container))
         return position
 
-    def _key(self, container: dict[str, Any], position: int) -> int:
+    def _key(self, container: JsonObject, position: int) -> int:
         data = self.data
         if data[position : position + 1] != b'"':
             raise no_key(data, position)

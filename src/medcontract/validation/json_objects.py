@@ -16,6 +16,7 @@ from medcontract.reading.json_stream import JsonFile, Member, is_json, outline
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.located_records import Broken, LocatedRecord, TooLarge, too_large
 from medcontract.reading.source import Source
+from medcontract.types import JsonObject
 from medcontract.validation.records import Recognition, RecordReader, broken_finding
 
 
@@ -103,7 +104,7 @@ class JsonReader(RecordReader):
         from medcontract.hints.json_arrangements import list_hint
         from medcontract.hints.keys_and_values import with_hints
 
-        header: dict[str, Any] = {}
+        header: JsonObject = {}
         members: dict[str, Member] = {}
         spoilt: list[Path] = []
         for member in self.file.header:

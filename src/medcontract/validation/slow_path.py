@@ -22,6 +22,7 @@ from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.located_records import Broken, Located, LocatedRecord, TooLarge
 from medcontract.reading.source import Unreadable
+from medcontract.types import JsonObject
 from medcontract.validation.records import Landmark, RecordsValidator
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _MOST_HINTS = 100
 _MOST_KNOWN = 4096
 _LONGEST_KNOWN = 2000
 _PLAIN_TEXT = re.compile(r"[!-~][ -~]{0,63}")
-_ANY_TEXT: tuple[dict[str, Any], ...] = ({"type": "string"}, {"type": "string", "pattern": NON_BLANK})
+_ANY_TEXT: tuple[JsonObject, ...] = ({"type": "string"}, {"type": "string", "pattern": NON_BLANK})
 
 
 Rest = list[tuple[Finding, int]]
@@ -137,7 +138,7 @@ def examine_structure(
     faults: list[Finding],
     rest: Rest,
     adapter: TypeAdapter[Any],
-    schema: dict[str, Any],
+    schema: JsonObject,
     spread: Mapping[str, Sequence[str]] = MappingProxyType({}),
     in_table: bool = False,
 ) -> Examined:
