@@ -74,6 +74,8 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
 
 def _run_program(arguments: "Sequence[str]") -> int:
     _exit_at_once()
+    for library in ("OPENBLAS", "MKL"):  # for intervals: sums of small tables, in which more threads only wait
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         return _run(arguments)
     finally:

@@ -331,8 +331,7 @@ class LesionsScorer(Scorer):
         true = np.frombuffer(bytes(pairing.expected.items), np.uint8).astype(np.int8)
         said = np.frombuffer(marks_as_bytes(pairing, "", _UNPROCESSED), np.uint8).astype(np.int8)
         said, right = np.where(said == _UNPROCESSED, -1, said), np.where(said == true, true, -1)
-        actual = samples.whole.count_truth("label", true, size)
-        predicted, hits = samples.whole.count((said, size), (right, size))
+        actual, predicted, hits = samples.whole.count((true, size), (said, size), (right, size))
         f1s = kept(quotient(2 * hits, actual + predicted, empty=0.0), actual)
         by_class = {name: Resampled(values=f1s[:, index], cases=true == index) for index, name in enumerate(CLASSES)}
         cases = np.ones(len(true), bool)

@@ -20,6 +20,8 @@ THRESHOLDS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
 _NAME = b"medcontract/resample/1\n"
 _BLOCK = 1 << 21
 """How many numbers an intermediate array has."""
+_MOST_COUNTED = 1000
+"""How many tables of counts are kept, of 80 kB for ten codes."""
 _DENSE = 256
 """Up to how many different codes are counted in a table for each group."""
 _EXACT_FLOATS = 1 << 24
@@ -57,7 +59,7 @@ class Sample:
         """The number of the group of each case."""
         self.groups = len(names)
         self._weights = weights_of(names, resamples)
-        self._of_truth: dict[str, Array] = {}
+        self._counted: dict[Any, Array] = {}
 
     @property
     def cases(self) -> int:
@@ -67,7 +69,7 @@ class Sample:
         """Return the sample of some of the cases, with the same groups and weights."""
         other = object.__new__(Sample)
         other.__dict__ |= self.__dict__ | {
-            "unit_of": self.unit_of[start:stop], "group_of": self.group_of[start:stop], "_of_truth": {},
+            "unit_of": self.unit_of[start:stop], "group_of": self.group_of[start:stop], "_counted": {},
         }  # fmt: skip
         return other
 
@@ -78,7 +80,7 @@ class Sample:
         other = object.__new__(Sample)
         other.__dict__ |= self.__dict__ | {
             "unit_of": unit_of, "units": len(units), "group_of": group_of, "groups": len(groups),
-            "_weights": self._weights[:, groups], "_of_truth": {},
+            "_weights": self._weights[:, groups], "_counted": {},
         }  # fmt: skip
         other.__dict__.pop("_floats", None)
         return other
@@ -109,17 +111,20 @@ class Sample:
     def count(self, *columns: tuple[Array, int]) -> list[Array]:
         """Count how often each code occurs: for each column of (codes of the cases, number of codes) a table.
 
-        A table has a row for the full data and for each replicate. Cases with the code -1 do not count.
+        A table has a row for the full data and for each replicate. Cases with the code -1 do not count. The last tables
+        are kept: a ranking counts the truth for each submission, and some submissions twice.
         """
-        dense = [(codes, size) for codes, size in columns if size <= _DENSE]
-        tables = iter(self._dense(dense))
-        return [next(tables) if size <= _DENSE else self._sparse(codes, size) for codes, size in columns]
-
-    def count_truth(self, name: str, codes: Array, size: int) -> Array:
-        """Count codes of the truth, like `count`, but once for all submissions. The name is unique in a track."""
-        if name not in self._of_truth:
-            (self._of_truth[name],) = self.count((codes, size))
-        return self._of_truth[name]
+        keys = [(sha256(codes.tobytes()).digest(), codes.dtype, size) for codes, size in columns]
+        if len(self._counted) > _MOST_COUNTED:
+            self._counted.clear()
+        few = {
+            key: each for key, each in zip(keys, columns, strict=True) if each[1] <= _DENSE and key not in self._counted
+        }
+        self._counted |= zip(few, self._dense(list(few.values())), strict=True)
+        return [
+            self._counted[key] if size <= _DENSE else self._sparse(codes, size)
+            for key, (codes, size) in zip(keys, columns, strict=True)
+        ]
 
     def _dense(self, columns: Sequence[tuple[Array, int]]) -> list[Array]:
         by_group = []
