@@ -217,7 +217,7 @@ def _missed(result: Result) -> Iterable[str]:
         if one and found and found > most * one:
             times = f"{found / one:.2f} times as long as one process"
             yield f"{title(result)}, {COLUMNS[label]}: {times}, above the bound of {most:g}"
-    if row.with_intervals and one and one > WITH_INTERVALS[row.command] and is_large:
+    if row.with_intervals and one and one > WITH_INTERVALS[row.command] and (is_large or row.command == "leaderboard"):
         most = WITH_INTERVALS[row.command]
         yield f"{title(result)}: {one:.2f} times as long as without intervals, above the bound of {most:g}"
     if row.as_sent and one and one > AS_CLEAN:

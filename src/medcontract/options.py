@@ -144,7 +144,7 @@ class CallOptions:
         return Settings(
             keep=min(self.max_problems, MAX_SCORE_PROBLEMS), alike=self.max_alike, excerpts=self.excerpts,
             limits=self.limits, jobs=self.jobs, participant=self.participant, parameters=self.changes,
-            intervals=self.intervals, phase_key=self._phase_key,
+            intervals=self.intervals or self.cluster is not None, phase_key=self._phase_key,
             frozen=None if self.protocol is None else self.frozen(self.protocol),
             header=tuple(as_mapping(self.header, "header").items()), by=by, groups=groups,
             scoring=ScoringOptions(

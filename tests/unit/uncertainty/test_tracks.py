@@ -109,10 +109,22 @@ def test_clusters_of_a_challenge(tmp_path: Path) -> None:
         "/by_class/macro_f1/none", "/by_class/macro_f1/minor", "/by_class/macro_f1/major",
     }  # fmt: skip
     declared = Challenge.load(f'{CHALLENGE}[uncertainty]\ncluster = "patient"\n'.encode())
+    assert declared.score(*files, cluster="patient").to_dict() == patients.to_dict()
     assert declared.score(*files, intervals=True).to_dict() == patients.to_dict()
     assert declared.score(*files).intervals is None  # a cluster may also be there for phases
     asked = Challenge.load(f"{CHALLENGE}[uncertainty]\nintervals = true\n".encode())
     assert asked.score(*files).to_dict() == single.to_dict()
+
+
+def test_intervals_in_a_frame(tmp_path: Path) -> None:
+    """A frame has the bounds in columns of their own, if there are intervals."""
+    files = submission(tmp_path, "lesions", 100)
+    plain, sure = (medcontract.score(*files, intervals=intervals) for intervals in (False, True))
+    assert list(plain.to_frame().columns) == ["figure", "value"]
+    frame = sure.to_frame().set_index("figure")
+    assert list(frame.columns) == ["value", "low", "high"]
+    assert tuple(frame.loc["accuracy", ["low", "high"]]) == sure.interval_of("accuracy")
+    assert frame.loc["efficiency_score", ["low", "high"]].isna().all()
 
 
 def test_clusters_in_a_list_of_cases(tmp_path: Path) -> None:
