@@ -49,22 +49,18 @@ class Cases(Document):
     """One record per sample."""
 
 
-ABSENT: Any = None
-"""A key that may be absent but not null."""
-
-
 class Entities(StrictModel):
     """Clinical entities by category; a category may be absent."""
 
-    diagnoses: ListOf[Str] = ABSENT
+    diagnoses: ListOf[Str] | None = None
     """Names of diagnoses."""
-    treatments: ListOf[Str] = ABSENT
+    treatments: ListOf[Str] | None = None
     """Names of treatments and procedures."""
-    medications: ListOf[Str] = ABSENT
+    medications: ListOf[Str] | None = None
     """Names of medications."""
-    symptoms: ListOf[Str] = ABSENT
+    symptoms: ListOf[Str] | None = None
     """Names of symptoms and signs."""
-    labs: ListOf[Str] = ABSENT
+    labs: ListOf[Str] | None = None
     """Names of laboratory tests and measurements."""
 
 

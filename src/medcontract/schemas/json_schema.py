@@ -112,6 +112,22 @@ def _name_types(schema: Schema, contract: AnyContract) -> None:
             node["$ref"] = "#/$defs/" + names[node["$ref"].rpartition("/")[2]]
     if definitions:
         schema["$defs"] = {names[key]: {"title": names[key], **node} for key, node in definitions.items()}
+    for owner, node in ((type_name(contract), schema), *schema.get("$defs", {}).items()):
+        _name_enumerations(contract, owner, node)
+
+
+_VAGUE = frozenset(("decision", "gate", "kind", "state", "status", "type"))
+"""Fields that have other values in other objects of a track."""
+
+
+def _name_enumerations(contract: AnyContract, owner: str, node: Schema) -> None:
+    """Give enumerations a title: by the field, such as `ReportsUrgency`, or by object and field."""
+    for name, field in node.get("properties", {}).items():
+        words = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+        title = owner + words if name in _VAGUE else _in_track(contract, words)
+        for option in (field, *field.get("anyOf", ())):
+            if len([value for value in option.get("enum", ()) if isinstance(value, str)]) > 1:
+                option["title"] = title
 
 
 def _add_results(schema: Schema) -> None:
