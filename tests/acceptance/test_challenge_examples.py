@@ -184,6 +184,15 @@ def test_stroke() -> None:
     assert found == {"macro_f1": float(f1 / 3), "auroc": float(Fraction(right, len(positive) * len(negative)))}
 
 
+@pytest.mark.parametrize("value", ["0", "1", "-0.5"])
+def test_bounds_of_changed_parameters(value: str) -> None:
+    """They are those of the challenge file."""
+    challenge = Challenge.load(ROOT / "examples" / "survival" / "challenge.toml")
+    with pytest.raises(medcontract.CallError, match="must be above 0 and below 1"):
+        challenge.get_protocol(parameters={"metric.net_benefit.threshold": value})
+    assert challenge.get_protocol(parameters={"metric.net_benefit.threshold": "0.5"})
+
+
 @pytest.mark.parametrize(("penalty", "warned"), [("59.9", True), ("60", False), ("61", False)])
 def test_cheaper_unprocessed_case(penalty: str, warned: bool) -> None:
     """A changed parameter that makes it pay to leave out cases is a warning, as it is in the challenge file."""

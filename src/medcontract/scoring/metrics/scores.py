@@ -171,7 +171,7 @@ def concordance(metric: Metric, counts: SurvivalCounts, parameters: Parameters) 
     by_time: defaultdict[float, tuple[Counter[float | None], Counter[float | None]]]
     by_time = defaultdict(lambda: (Counter(), Counter()))
     for (time, event, score), times in counts.times.items():
-        by_time[time][event][score] += times
+        by_time[time][event][score] = times
     scores = _ordered({score for _, _, score in counts.times})
     place = {score: at for at, score in enumerate(scores, start=1)}
     tree = [0] * (len(scores) + 1)
