@@ -186,4 +186,5 @@ def codes(envelope: Any) -> list[str]:
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that standard output is a terminal."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # its width is not known, so that nothing is wrapped
     monkeypatch.setattr(output, "terminal", lambda: True)

@@ -729,8 +729,9 @@ def test_files_of_no_contract(checked: Call, check: Call, tmp_path: Path) -> Non
     ran = checked(folder, truth_file(tmp_path, "lesions"))
     found = statuses(ran)
     assert (found["files"], found["score"]) == ("passed", "passed")
-    assert "losses.csv" in one(ran, "files")["detail"]
-    assert "package.json" in one(ran, "files")["detail"]
+    assert "losses.csv is ignored" in one(ran, "unused")["detail"]
+    assert "package.json is ignored" in one(ran, "unused-2")["detail"]
+    assert "WARN  All files are used, and none is missing: losses.csv is ignored" in check(folder).out
     assert check(folder).code == 0
 
 

@@ -138,6 +138,27 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     )  # fmt: skip
 
 
+_SECTIONS = {
+    **dict.fromkeys(("max_record", "max_unpacked", "jobs", "engine", "scheduler", "cache"), "Large files"),
+    **dict.fromkeys(
+        (
+            "breakdown",
+            "result_only",
+            "max_problems",
+            "show_values",
+            "chosen",
+            "also",
+            "out",
+            "no_color",
+            "quiet",
+            "help",
+        ),
+        "Output",
+    ),
+}
+"""The sections of options in the help of a command with many, by name."""
+
+
 class TrackCommand(click.Command):
     """A command that accepts the options of all tracks, including plugins.
 
@@ -165,15 +186,18 @@ class TrackCommand(click.Command):
         return [*own, *(option for _, option in ctx.meta.get(_TRACK_OPTIONS, ())), last]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show the options of each track in a separate section."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        """Show common options, then those of each track, of large files and of the output."""
         tracks = {id(option): track for track, option in ctx.meta.get(_TRACK_OPTIONS, ())}
+        last = dict.fromkeys(_SECTIONS.values())
+        titles = ["Options", *(f"Options of {track}" for track in dict.fromkeys(tracks.values())), *last]
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in titles}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                title = f"Options of {tracks[id(parameter)]}" if id(parameter) in tracks else "Options"
-                sections.setdefault(title, []).append(record)
-        for title, records in sections.items():
+                track = tracks.get(id(parameter))
+                title = f"Options of {track}" if track else _SECTIONS.get(parameter.name or "", "Options")
+                sections[title].append(record)
+        for title, records in ((title, records) for title, records in sections.items() if records):
             with formatter.section(title):
                 formatter.write_dl(records)
 

@@ -122,6 +122,17 @@ def write(text: str, out: str | None, color: bool | None = None) -> None:
         write_file(text, out)
 
 
+def _width() -> int | None:
+    """The width of the terminal, or what COLUMNS says."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit():
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return None
+
+
 class Printer:
     """Prints a result according to --format, --out, --no-color and --show-values."""
 
@@ -143,7 +154,8 @@ class Printer:
         """The same for the messages of exceptions in plugins, which go to standard error."""
 
     def print(self, result: Result) -> None:
-        view = View(self._style, self.show_values, self._shown, is_quiet())
+        width = _width() if self.as_text and self.out is None and terminal() else None
+        view = View(self._style, self.show_values, self._shown, is_quiet(), width)
         colored = self.as_text and self._style is not plain
         write(rendering.render(result, self.format, view), self.out, colored or None)
         for name, path in self._also:

@@ -91,11 +91,15 @@ def skipped(path: str) -> SkippedFile:
 
 def describe_skipped(files: Sequence[SkippedFile]) -> str:
     """Describe all skipped files in one line; those that are not data are grouped."""
+    return "; ".join([*_notes_on_skipped(files), *_other_files(files)])
+
+
+def _other_files(files: Sequence[SkippedFile]) -> list[str]:
+    """Name the first files that are not data, as one text."""
     others = [file.name for file in files if not file.may_be_data]
     left = len(others) - _FEW
     listed = ", ".join(others[:_FEW]) + (f" and {plural(left, 'other')}" if left > 0 else "")
-    grouped = [f"not {'data files' if others[1:] else 'a data file'}: {listed}"] if others else []
-    return "; ".join([*_notes_on_skipped(files), *grouped])
+    return [f"not {'data files' if others[1:] else 'a data file'}: {listed}"] if others else []
 
 
 def _notes_on_skipped(files: Sequence[SkippedFile]) -> list[str]:
@@ -135,8 +139,12 @@ def notes_on_files(files: Files, used: Collection[str], track: Track) -> list[st
 
 def describe_unused(files: Files) -> list[str]:
     """Say why files are not used: they match no contract, or are not read; files that are not data are one text."""
-    described = describe_skipped(files.skipped)
-    return [*_unrecognized_notes(files), *([described] if described else [])]
+    return [*ignored_data(files), *_other_files(files.skipped)]
+
+
+def ignored_data(files: Files) -> list[str]:
+    """Say why files that may be data are not used."""
+    return [*_unrecognized_notes(files), *_notes_on_skipped(files.skipped)]
 
 
 def unused_problems(files: Files) -> tuple[FileProblem, ...]:
@@ -183,7 +191,7 @@ _CALLER, _ORGANIZER, _WITH_TRUTH, _SUBMISSION = range(4)
 folder with a submission and the truth, from any other folder with a submission."""
 
 
-_FROM_SUBMISSION = "comes from the submission: the organizer does not provide one"
+FROM_SUBMISSION = "comes from the submission: the organizer does not provide one"
 
 
 class _Folders(NamedTuple):
@@ -252,7 +260,7 @@ def _select(kind: Iterable[str], files: Files, folders: _Folders, by_option: boo
             files.notes.append(f"{part.name} ({part.contract.id}) in {where}")
     kept = [part for part in parts if folders.origin(part) <= best]
     if best > _ORGANIZER and not folders.alone:
-        files.notes += [f"{part.name} ({part.contract.id}) {_FROM_SUBMISSION}" for part in kept]
+        files.notes += [f"{part.name} ({part.contract.id}) {FROM_SUBMISSION}" for part in kept]
     return kept
 
 
@@ -260,7 +268,7 @@ def _ignore_submissions_own(parts: Iterable[Part], files: Files) -> None:
     for part in parts:
         own = f"{part.name} ({part.contract.id})"
         files.groups[part.contract.id].remove(part)
-        files.notes.remove(f"{own} {_FROM_SUBMISSION}")
+        files.notes.remove(f"{own} {FROM_SUBMISSION}")
         files.notes.append(f"{own} is ignored: only the organizer's file counts")
 
 

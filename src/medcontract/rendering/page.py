@@ -32,6 +32,8 @@ class View(NamedTuple):
     """The maximum number of different problems of a file, a score or a check."""
     quiet: bool = False
     """Whether text shows only the outcome."""
+    width: int | None = None
+    """The width of the terminal: text is wrapped, and tables that are too wide lose columns. None: no terminal."""
 
 
 _COMMAND = re.compile(r"^ *(?=::)|##(?=\[)", re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import is_plain, plural
@@ -52,7 +53,32 @@ def document(result: Result, view: View) -> str:
             parts.append((lines, isinstance(block, _APART) and not view.quiet))
     parts += [([clean(page.advice)], False)] if page.advice and not view.quiet else []
     parts += [(outcome, False)] if page.last else []
+    if view.width:
+        parts = [([part for line in lines for part in _wrapped(line, view.width)], apart) for lines, apart in parts]
     return "\n".join(_spaced(parts)) + "\n"
+
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_EXCERPT = re.compile(r" *[0-9]* \|")
+_LEAST_WIDTH = 40
+
+
+def _wrapped(line: str, width: int) -> Iterator[str]:
+    """The line in several, if it is too long: except a row of a table, and what a file contains."""
+    plain = _ESCAPES.sub("", line)
+    if _width(plain) <= width or width < _LEAST_WIDTH or _EXCERPT.match(plain) or "   " in plain.strip():
+        yield line
+        return
+    start = len(plain) - len(plain.lstrip())
+    indent = " " * (start + (6 if plain[start : start + 4] in _WORDS.values() else 2))
+    current, used = " " * start, start
+    for word in re.split(r"(?<= )(?=\S)", line.lstrip(" ")):
+        size = _width(_ESCAPES.sub("", word))
+        if used > start and used + len(_ESCAPES.sub("", word).rstrip()) > width:
+            yield current.rstrip()
+            current, used = indent, len(indent)
+        current, used = current + word, used + size
+    yield current
 
 
 def _spaced(parts: Sequence[tuple[Sequence[str], bool]]) -> list[str]:
@@ -79,7 +105,7 @@ def _block(block: Block, view: View, most: int) -> Iterator[str]:
                 yield from problem_lines(part, view, groups)
             yield from (f"{style('total:', 'dim')} {clean(line)}" for line in block.totals)
         case Table() | ChangeTable():
-            yield from table_lines(block.table if isinstance(block, ChangeTable) else block, style, most)
+            yield from table_lines(block.table if isinstance(block, ChangeTable) else block, style, most, view.width)
         case Outcomes():
             for item in block.items:
                 yield from _item(item, view)
@@ -105,11 +131,13 @@ def _line(line: Line, style: Style | None = None) -> str:
     return "".join(texts)
 
 
-def table_lines(table: Table, style: Style, most: int = MOST_CASES) -> Iterator[str]:
+def table_lines(table: Table, style: Style, most: int = MOST_CASES, width: int | None = None) -> Iterator[str]:
     """The table in columns, with text aligned left and numbers aligned right; its head only if it has a title."""
     table = table.first(most)
     if not table.rows:
         return
+    if width:
+        table = _narrow(table, width)
     rows = [tuple(map(clean, clipped(row))) for row in table.rows]
     cells = [tuple(map(clean, clipped(table.head))), *rows] if table.title else rows
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
@@ -124,6 +152,21 @@ def table_lines(table: Table, style: Style, most: int = MOST_CASES) -> Iterator[
             yield "  " + "-" * (sum(widths) + 2 * len(widths) - 2)
     if table.note:
         yield f"  {style(clean(table.note), 'dim')}"
+
+
+def _narrow(table: Table, width: int) -> Table:
+    """The table without the last columns of numbers if it is too wide; its note names them."""
+    rows = [tuple(map(clean, clipped(row))) for row in (table.head, *table.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.head))]
+    kept = list(range(len(widths)))
+    numbers = [n for n in kept if table.right_aligned[n]][1:]  # the first one matters most
+    while numbers and 2 * len(kept) + sum(widths[n] for n in kept) > width:
+        kept.remove(numbers.pop())
+    lost = [table.head[n] for n in range(len(widths)) if n not in kept]
+    if not lost or not table.title:
+        return table
+    note = f"not shown, because the terminal is too narrow: {', '.join(lost)}"
+    return table.only(kept)._replace(note="; ".join(filter(None, [table.note, note])))
 
 
 def _item(item: Outcome, view: View) -> Iterator[str]:

@@ -30,6 +30,8 @@ class Check(Item, frozen=True, kw_only=True):
 
     _found: int = 0
     """The number of problems, including those that are not listed."""
+    _noted: bool = False
+    """The detail needs a look, although it is no problem of a file."""
 
     @property
     def warnings(self) -> int:

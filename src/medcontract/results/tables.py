@@ -118,6 +118,14 @@ class Table(NamedTuple):
         columns = {name: getattr(self, name)[:most] for name in ("rows", "shares", "ranges", "about")}
         return self._replace(**columns, note=note)
 
+    def only(self, columns: Sequence[int]) -> Table:
+        """The table with some of its columns, by position in this order."""
+        end = len(self.head) - self.last_columns
+        return self._replace(
+            head=tuple(self.head[n] for n in columns), rows=[tuple(row[n] for n in columns) for row in self.rows],
+            text_columns=sum(n < self.text_columns for n in columns), last_columns=sum(n >= end for n in columns),
+        )  # fmt: skip
+
     @property
     def right_aligned(self) -> tuple[bool, ...]:
         """Whether each column is aligned right."""

@@ -30,7 +30,7 @@ from medcontract.evaluation.score import (
     teams_of,
     track_of,
 )
-from medcontract.evaluation.selection import describe_unused, select_files
+from medcontract.evaluation.selection import FROM_SUBMISSION, describe_unused, ignored_data, select_files
 from medcontract.evaluation.settings import Settings
 from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth, shorten
 from medcontract.results.preflight import Check, Preflight, Status
@@ -52,7 +52,7 @@ def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | N
     files = gather(given.files, settings, given.found)
     files.skipped = given.skipped
     if not files.groups and files.unread:
-        return Preflight.of((_files_check(files),))
+        return Preflight.of((_files_check(files), *_unused_checks(files)))
     track = track_of(files)
     select_files(track, files, given.found, settings)
     protocol = protocol_for(track, settings)
@@ -62,7 +62,7 @@ def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | N
     if images is not None and track.linked_files.images is None:
         raise CallError(f"images can be checked only for {' or '.join(images.contracts())}, not for {track.id}")
     about_images = list(image_checks(session, images))
-    checks = [_files_check(files, track, scorer), *_contract_checks(session), *about_images]
+    checks = [_files_check(files, track, scorer), *_unused_checks(files), *_contract_checks(session), *about_images]
     checks += _header_check(session)
     checks += _protocol_check(session)
     checks += [_cross_file_check(session), answers_check(session), coverage_check(session), _gate_check(session)]
@@ -80,7 +80,7 @@ def _files_check(files: Files, track: Track | None = None, scorer: Scorer | None
     detail = _describe(files)
     if track is not None and missing and not files.unread:
         message, hint = no_submission(track.roles, files).as_options
-        detail = "; ".join([message, hint or "", *files.notes])
+        detail = "; ".join(filter(None, [message, hint]))
     if files.unread:
         names = ", ".join(base_name(report.path) for report in files.unread)
         detail = f"cannot be read: {names}" + (f"; {detail}" if detail else "")
@@ -103,7 +103,19 @@ def _describe(files: Files) -> str:
     if len(each_file) > _FEW_FILES:
         counts = ((f"{plural(len(names), 'file')} are" if names[1:] else f"{names[0]} is") for names in kinds.values())
         text = ", ".join(f"{count} {kind}" for count, kind in zip(counts, kinds, strict=True))
-    return "; ".join([*([text] if text else []), *describe_unused(files), *files.notes])
+    others = describe_unused(files)[len(ignored_data(files)) :]
+    used = [note for note in files.notes if note.endswith(FROM_SUBMISSION)]
+    return "; ".join(filter(None, [text, *others, *used]))
+
+
+def _unused_checks(files: Files) -> Iterator[Check]:
+    """Say which data files are ignored, and which parts are missing: each in a line of its own."""
+    others = [note for note in files.notes if not note.endswith(FROM_SUBMISSION)]
+    for number, note in enumerate([*ignored_data(files), *others], 1):
+        which = "unused" if number == 1 else f"unused-{number}"
+        yield Check(
+            id=which, title="All files are used, and none is missing", status="passed", detail=note, _noted=True
+        )
 
 
 def _contract_checks(session: Session) -> Iterator[Check]:

@@ -167,10 +167,13 @@ def preflight(checklist: Preflight, view: View) -> Page:
 
     by_outcome: dict[str, list[Check]] = {outcome: [] for outcome in _OUTCOMES}
     for check in checklist.checks:
-        by_outcome["warned" if check.status == "passed" and check.warnings else check.status].append(check)
+        by_outcome["warned" if check.status == "passed" and (check.warnings or check._noted) else check.status].append(
+            check
+        )
     failed, skipped = by_outcome["failed"], by_outcome["skipped"]
     notes = [f"{plural(len(failed), 'check')} failed"] * bool(failed)
-    notes += [plural(checklist.warnings, "warning")] * bool(checklist.warnings)
+    warnings = checklist.warnings + sum(check._noted for check in by_outcome["warned"])
+    notes += [plural(warnings, "warning")] * bool(warnings)
     notes += [f"{plural(len(skipped), 'check')} skipped"] * bool(skipped and not failed)
     role: Role = "bad" if failed else "warning" if notes else "good"
     verdict, before = ("Not ready", ": ") if failed else ("Ready", ", ")
@@ -210,7 +213,9 @@ def _failed_first(failed: Sequence[Check]) -> str:
 
 
 def _item(check: Check, word: str, role: Role) -> Outcome:
-    listed = FileProblems([(problem.file, problem) for problem in check.problems], check._found)
+    listed = FileProblems(
+        [(problem.file, problem) for problem in check.problems], max(check._found, len(check.problems))
+    )
     return Outcome(word, role, check.title, check.detail, problems=listed)
 
 
