@@ -61,6 +61,8 @@ class Finding(NamedTuple):
     """The JSON type of the value; `true`, `false` or `empty` where that says more."""
     merged: bool = False
     """The missing key is there under an unknown name, which is a finding of its own. For people, they are one."""
+    renamed: str = ""
+    """The field that the unknown key probably is."""
     unanswered: Literal["", "value", "record"] = ""
     """The value is null or an empty text: this one, or all in its record that are not ids."""
 

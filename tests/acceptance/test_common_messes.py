@@ -279,6 +279,12 @@ def test_percentages_as_numbers() -> None:
     assert (problem.code, problem.hint) == ("MC105", "these are percentages: divide them by 100")
 
 
+def test_a_row_without_an_id_may_have_nan() -> None:
+    """It is an invalid record like others, not an error of ours."""
+    report = medcontract.validate(f"image_id,{','.join(CLASSES)}\n,nan{',0' * 9}\n".encode(), name="x.csv")
+    assert {problem.code for problem in report.problems} == {"MC106", "MC016"}
+
+
 def test_columns_of_a_list_are_one_kind(call: Call, tmp_path: Path) -> None:
     """The same mistake in all ten columns of the classes is shown once and counted."""
     path = tmp_path / "x.csv"

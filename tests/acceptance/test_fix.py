@@ -408,3 +408,36 @@ def test_only_what_is_wrong(tmp_path_factory: pytest.TempPathFactory, records: l
     shape = [sum(each.code < "MC2" for each in report.problems) for report in (before, fixed.remaining)]
     assert shape[1] < shape[0] or not fixed.changed or before.warnings
     assert not medcontract.fix(path, "reports/predictions").changed
+
+
+CELLS: dict[str, list[str]] = {
+    "report_id": ["R-1", " R-2", "7", ""],
+    "specialty": ["Oncology", "oncology ", "3", "Heart", ""],
+    "urgency": ["Urgent", "URGENT", "#N/A"],
+    "follow_up": ["true", "1", "no", "Sí", "maybe", ""],
+    "processing_time_sec": ["0.5", '"0,5"', '"1,500"', "0.5 s", "nan", "-1", " 0.5"],
+    "error": ["", "nan", "0", "200 OK", "timeout"],
+}
+
+
+@property_settings(100)
+@given(
+    st.lists(st.tuples(*map(st.sampled_from, CELLS.values())), max_size=5),
+    st.sampled_from(["", "# note\n", "sep=,\n"]),
+    st.sampled_from(["", ",,,,,\n", f"{','.join(CELLS)}\n"]),
+)
+def test_only_what_is_wrong_in_tables(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, ...]], start: str, end: str
+) -> None:
+    """No row with content is lost, no row without a problem changes, and a second repair finds nothing."""
+    path = tmp_path_factory.getbasetemp() / "junk.csv"
+    text = start + ",".join(CELLS) + "\n" + "".join(f"{','.join(row)}\n" for row in rows)
+    path.write_text(text + end, encoding="utf-8", newline="")
+    table = text.removeprefix(start).encode()
+    before = medcontract.validate(table, "reports/predictions", name="table.csv")
+    fixed = medcontract.fix(path, "reports/predictions", write=True)
+    after = path.read_text(encoding="utf-8").splitlines()
+    assert len(after) - len(rows) in (1, 2, 3)  # the header, and what may be left around the table
+    numbers = {problem.line for problem in before.problems}
+    assert all(number in numbers or line in after for number, line in enumerate(table.decode().splitlines(), 1))
+    assert not fixed.changed or not medcontract.fix(path, "reports/predictions").changed

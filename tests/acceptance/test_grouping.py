@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.commands import Call
+from tests.scoring_files import CLASSES
 
 import medcontract
 from medcontract.testing import assert_valid
@@ -42,6 +43,27 @@ def test_a_rename_is_one_problem(call: Call, form: str) -> None:
     (file,) = call("validate", "reports/predictions=sent.jsonl", "--format", "json").json["files"]
     assert file["errors"] == 10
     assert {problem["code"] for problem in file["problems"]} == {"MC101", "MC102"}
+
+
+def test_many_renames_are_one_problem(call: Call) -> None:
+    """From three on, they are one list; keys that may be data are not in it."""
+    _write("sent.jsonl")
+    text = Path("sent.jsonl").read_text(encoding="utf-8")
+    for name in ("specialty", "urgency", "follow_up"):
+        text = text.replace(f'"{name}"', f'"pred_{name}"')
+    Path("sent.jsonl").write_text(text.replace('"report_id"', '"report id"'), encoding="utf-8")
+    out = call("validate", "reports/predictions=sent.jsonl").out
+    assert "error MC102 3 keys are not in this contract\n" in out
+    shown = "rename 'pred_specialty' to 'specialty', 'pred_urgency' to 'urgency' and 'pred_follow_up' to 'follow_up'"
+    assert f"hint: {shown}\n" in out
+    assert "… 15 problems in all\n" in out
+    assert "report id" not in out
+    classes = ",".join(f"prob_{name}" for name in CLASSES)
+    Path("sent.csv").write_text(f"image_id,{classes}\nI-1,1{',0' * 9}\n", encoding="utf-8")
+    out = call("validate", "lesions/predictions=sent.csv").out
+    assert out.count("error MC") == 1
+    assert "10 columns are not in this contract\n" in out
+    assert "hint: rename 'prob_AK' to 'AK', 'prob_BCC' to 'BCC'" in out
 
 
 def test_a_rename_of_a_column_is_one_problem(call: Call) -> None:

@@ -68,7 +68,10 @@ def with_hints(
             hint = finding.hint
         if hint != finding.hint:
             finding = finding._replace(hint=hint)
-        if finding.code == "MC101":
+        if finding.code == "MC102" and number < _MOST_HINTS:
+            renamed = renames.get(finding.path[:-1], {}).get(str(finding.path[-1]), "")
+            finding = finding._replace(renamed=renamed if finding.name else "")
+        elif finding.code == "MC101":
             finding = finding._replace(merged=(finding.path, finding.field) in meant)
         elif finding.got == "null" or finding.value == '""':
             finding = finding._replace(unanswered="record" if unanswered else "value")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from medcontract.results.validation import Problem
 
 _NUMBERS = re.compile(r"[0-9]+")
 _INDEXES = re.compile(r"(?<=/)[0-9]+(?=/|\Z)")
+_MANY_RENAMES, _MOST_RENAMES = 3, 12
+"""From this number on, renames in a file are one problem."""
 _MOST_NAMED = 4
 """Other fields and files that are named."""
 
@@ -67,12 +70,15 @@ def grouped(parts: Sequence[FileProblems], show_values: bool = False, places: in
                 key = (number, file, problem.code, problem.severity, _statement(problem), pattern)
                 kinds.setdefault(key, _Kind(number, file, pattern, [])).problems.append(problem)
     empty = {kind.file for kind in kinds.values() if kind.first._unanswered == "record"}
+    renamed = Counter(kind.part for kind in kinds.values() if kind.first._renamed)
     groups: dict[tuple[object, ...], list[_Kind]] = {}
     for kind in kinds.values():
         first = kind.first
         other = "" if first._subject else kind.pattern  # no name says that it is another field
         if kind.file in empty and (first._unanswered == "record" or (first._unanswered and first.record is None)):
             alike: tuple[object, ...] = (kind.file,)
+        elif first._renamed and renamed[kind.part] >= _MANY_RENAMES:
+            alike = (kind.file, "renames")
         else:
             alike = (
                 first._unanswered or first.code,
@@ -103,6 +109,13 @@ def _group(kinds: list[_Kind], records: int | None, show_values: bool, places: i
         hint = "; ".join(filter(None, [f"fill in {_listed(names, len(names))}", *(hints if len(hints) == 1 else ())]))
         filled = replace(first, message=f"the file is not filled in: {which}", hint=hint, _value=None)
         return Grouped(kinds[0].file, filled, total, "")
+    if len(kinds) >= _MANY_RENAMES and first._renamed:
+        what = "columns" if first._subject.startswith("column ") else "keys"
+        pairs = [f"{kind.first._subject.removeprefix('column ')} to '{kind.first._renamed}'" for kind in kinds]
+        message = f"{len(kinds)} {what} are not in this contract"
+        hint = f"rename {_listed(pairs, _MOST_RENAMES)}"
+        shown = replace(first, message=message, hint=hint, _value=None, _letter=None)
+        return Grouped(kinds[0].file, shown, total, "" if total == len(kinds) else f"{plural(total, 'problem')} in all")
     texts = [_more(kinds[0], show_values, places)]
     others = [name for name in names if name != first._subject]
     texts += [f"the same for {_listed(others)}"] if others else []
@@ -145,3 +158,13 @@ def left(part: FileProblems, hidden: Sequence[Grouped] = ()) -> int:
     """Count the problems that are not listed, nor like one that is, and those of groups that are not shown."""
     listed = sum(1 + problem._more for _, problem in part.problems)
     return max(0, part.found - listed) + sum(each.total for each in hidden)
+
+
+def fix_first(problems: Sequence[tuple[str, Problem]], errors: int) -> str:
+    """Name the error that explains most of the others, if there are several: of the syntax, then of the structure."""
+    found = [each for each in grouped([FileProblems(problems, errors)])[0] if each.problem.severity == "error"]
+    if len(found) < 2:
+        return ""
+    first = min(found, key=lambda each: each.problem.code[:3])
+    hint = f" ({first.problem.hint})" if first.problem.hint else ""
+    return f"Fix this first: {first.file}{first.problem._place}: {first.problem.message}{hint}"

@@ -224,12 +224,3 @@ def clipped(cells: Sequence[str], longest: int = _LONGEST_NAME) -> list[str]:
     """Truncate long cells, except the last, so that a hostile name cannot pad every row of a table."""
     limits = [longest] * (len(cells) - 1) + [LONGEST_CELL]
     return [text if len(text) <= most else f"{text[: most - 1]}…" for text, most in zip(cells, limits, strict=True)]
-
-
-def fix_first(problems: Sequence[tuple[str, Problem]], errors: int) -> str:
-    """Name the error that explains most of the others, if there are several: of the syntax, then of the structure."""
-    found = [each for each in problems if each[1].severity == "error"]
-    if not found or errors < 2:
-        return ""
-    name, problem = min(found, key=lambda each: each[1].code[:3])
-    return f"Fix this first: {name}{problem._place}: {problem.message}{f' ({problem.hint})' if problem.hint else ''}"

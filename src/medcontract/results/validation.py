@@ -51,6 +51,8 @@ class Problem(Item, frozen=True, kw_only=True):
     """The name that the message starts with, if it has one."""
     _merged: bool = False
     """A missing key that is there under an unknown name, which is a problem of its own."""
+    _renamed: str = ""
+    """The field that the unknown key probably is."""
     _unanswered: str = ""
     """There is no answer: in this field (`value`), or in the whole record (`record`)."""
 

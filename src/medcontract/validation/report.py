@@ -284,7 +284,7 @@ def _problem(finding: Finding, offset: int | None, places: dict[int, Place], exc
         pointer=pointer(path), record=ref.record, line=line, column=column, field=field,
         _plain_pointer=pointer(path, plain=True), _value=finding.value,
         _statement=finding.statement, _subject=finding.name, _merged=finding.merged,
-        _unanswered=finding.unanswered, _excerpt=excerpt.text if excerpt else None,
+        _renamed=finding.renamed, _unanswered=finding.unanswered, _excerpt=excerpt.text if excerpt else None,
         _caret=excerpt.caret if excerpt and offset is not None else NO_CARET,
     )  # fmt: skip
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
-
-import msgspec
 
 from medcontract.contracts import recognition
 from medcontract.contracts.fast_decoder import RowDecoders
@@ -72,7 +71,8 @@ class TableReader(RecordReader):
         from medcontract.hints.keys_and_values import column_hint
 
         hint = column_hint(str(finding.path[0]), self.names, self.collector.renames, self.contract)
-        return finding._replace(hint=hint)
+        renamed = self.collector.renames.get(str(finding.path[0]), "") if is_plain(str(finding.path[0])) else ""
+        return finding._replace(hint=hint, renamed=renamed)
 
     def _lacks(self, name: str) -> None:
         """Report a missing column, once. Of a chunk of a file it is only noted."""
@@ -103,7 +103,7 @@ class TableReader(RecordReader):
         if raw.startswith(f'{{"{first}":"{first}"'.encode()) and len(self.names) > 1:
             return _REPEATED_HEADER  # tables were joined with their headers
         if raw.startswith((f'{{"{first}":""'.encode(), f'{{"{first}":null'.encode())):
-            values = msgspec.json.decode(raw).values()
+            values = json.loads(raw).values()  # also NaN
             has_content = any(any(value) if isinstance(value, list) else value for value in values)
             return None if has_content else _EMPTY_ROW
         start = f'{{"{first}":"'.encode()

@@ -487,7 +487,7 @@ def test_text_says_which_contract_and_how(call: Call, tmp_path: Path) -> None:
     given = call("validate", f"reports/truth={files[0]}").out
     assert given.splitlines()[0].endswith("truth.json: ok  reports/truth, 20 records (given)")
     bad = call("validate", str(_title_case_submission(tmp_path)))
-    assert bad.out.splitlines()[-2].endswith(
+    assert next(line for line in bad.out.splitlines() if ": not ok" in line).endswith(
         "predictions.csv: not ok  reports/predictions, 19 records (recognized by its columns; "
         "rename 'Follow_Up' to 'follow_up', 'Processing_Time_Sec' to 'processing_time_sec', "
         "'Report_Id' to 'report_id' and 2 more)"

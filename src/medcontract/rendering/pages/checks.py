@@ -8,7 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from medcontract.problems import plural
-from medcontract.rendering.grouping import merged
+from medcontract.rendering.grouping import fix_first, merged
 from medcontract.rendering.page import (
     Bullets,
     Fact,
@@ -23,7 +23,6 @@ from medcontract.rendering.page import (
     Section,
     Styled,
     View,
-    fix_first,
 )
 from medcontract.results.tables import Table, long_table
 from medcontract.results.validation import FileReport, SkippedFile, Validation

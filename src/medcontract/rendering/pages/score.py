@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from medcontract.problems import plain_name, plural, shorten
+from medcontract.rendering.grouping import fix_first
 from medcontract.rendering.page import (
     Bullets,
     Fact,
@@ -20,7 +21,6 @@ from medcontract.rendering.page import (
     Section,
     Styled,
     View,
-    fix_first,
 )
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
