@@ -42,6 +42,12 @@ BY_ENDING = {ending: container for container in CONTAINERS for ending in contain
 BY_MAGIC = {container.magic: container for container in CONTAINERS if container.magic}
 
 
+def is_table(path: str) -> bool:
+    """Check whether a file has the extension of a table, gzipped or not."""
+    name = path.lower().removesuffix(".gz")
+    return any(name.endswith(each.endings) for each in CONTAINERS if each.is_table)
+
+
 def names_for(is_document: bool, is_flat: bool) -> tuple[str, ...]:
     """The names of the containers that can store a document, or a collection with flat records or with others."""
     return tuple(each.name for each in CONTAINERS if (each.documents if is_document else is_flat or not each.is_table))

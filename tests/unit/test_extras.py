@@ -70,11 +70,10 @@ def test_intervals_without_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_all_has_every_extra() -> None:
-    """`all` installs every extra except object stores, which are large, and `dev` installs what the tests need."""
+    """`all` installs every extra except object stores, which are large."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = ",".join(sorted(set(extras) - {"all", "dev", "azure", "gs", "s3"}))
+    wanted = ",".join(sorted(set(extras) - {"all", "azure", "gs", "s3"}))
     assert extras["all"] == [f"medcontract[{wanted}]"]
-    assert "medcontract[all,s3]" in extras["dev"]
     core = {re.split(r"[<>=\[]", line)[0] for line in project["dependencies"]}
     assert not core & {"pandas", "pandera", "numpy", "pyarrow", "Pillow"}

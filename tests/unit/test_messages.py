@@ -13,7 +13,7 @@ from medcontract.problems import Finding, empty_file, plural
 PACKAGE = ROOT / "src" / "medcontract"
 ONCE = {
     "MC004.*the file is empty": "problems.py",
-    r"did you mean '\{": "contracts/suggestions.py",
+    r"did you mean '\{": "contracts/messages.py",
     r"\{['\"]s['\"] \* \(": "problems.py",
 }
 """A sentence, and where it is written. Layers that do not use these functions yet are not checked."""

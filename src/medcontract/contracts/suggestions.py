@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
+from medcontract.contracts.messages import HINTS
 from medcontract.contracts.wrong_values import unit_of
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import is_plain
@@ -44,7 +45,7 @@ def nearest(word: str, known: Iterable[str], cutoff: int = NEAR) -> str | None:
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint with the known word most similar to this one, if any is similar enough."""
     guess = nearest(word, known)
-    return f"did you mean '{guess}'?" if guess else None
+    return HINTS["did you mean"].format(name=guess) if guess else None
 
 
 def _nearest(word: str, known: tuple[str, ...], cutoff: int) -> str | None:

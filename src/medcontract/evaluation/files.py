@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec.structs import replace
 
 from medcontract.addresses import Address, as_address, is_archive, real_path
-from medcontract.containers import BY_ENDING, FRAME
+from medcontract.containers import BY_ENDING, FRAME, is_table
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role, role_by_name
@@ -373,7 +373,7 @@ def _hint_from_others(files: Files, path: str) -> str | None:
     if wanted is None or wanted.id in files.groups:
         return None
     named = f"{wanted.id}={base_name(path)}"
-    needs = what_it_needs(wanted, path.lower().endswith((".csv", ".parquet", ".csv.gz")))
+    needs = what_it_needs(wanted, is_table(path))
     return f"the other files are of {min(tracks)}: for {wanted.id}, write {needs}; or specify {named}"
 
 

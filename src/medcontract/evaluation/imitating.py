@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from medcontract.containers import CSV
+from medcontract.containers import CSV, JSON
 from medcontract.contracts import registry
 from medcontract.contracts.registry import CompiledContract, schemas_at, variants_of
 from medcontract.scoring.track import Imitation
@@ -57,7 +57,7 @@ class Sheet:
 
     @property
     def name(self) -> str:
-        return f"{self.imitation.submission.replace('/', '-')}.{'csv' if self.is_table else 'json'}"
+        return f"{self.imitation.submission.replace('/', '-')}.{(CSV if self.is_table else JSON).name}"
 
     def record(self, case: int, answer: Record) -> Record:
         return {**self.keys[case], **self.fixed[case], **answer}

@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any, NamedTuple
 
+from medcontract.containers import is_table
 from medcontract.contracts.contract import Validated
 from medcontract.errors import CallError, report_plugin_errors
 from medcontract.evaluation.contest import Contest
@@ -340,9 +341,9 @@ def _sheets(contest: Contest) -> list[Sheet]:
             continue
         sink = _Records()
         read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts[pair.truth]], sink)
-        is_table = all(part.source.name.endswith((".csv", ".csv.gz")) for part in parts[pair.truth])
+        are_tables = all(is_table(part.source.name) for part in parts[pair.truth])
         header = contest.truth.headers[pair.truth]
-        found.append(Sheet(known[pair.truth], pair.key, sink.records, header, is_table))
+        found.append(Sheet(known[pair.truth], pair.key, sink.records, header, are_tables))
     if not found:
         raise CallError(f"no submission can be made from this truth of {contest.track.id}")
     return found

@@ -14,7 +14,7 @@ import msgspec
 
 from medcontract.containers import FRAME
 from medcontract.errors import CallError
-from medcontract.extras import TABLES, is_arrow, is_frame, is_rows, require
+from medcontract.extras import ARROW, TABLES, is_arrow, is_frame, is_rows, require
 from medcontract.reading.csv_rows import too_wide
 from medcontract.reading.limits import MAX_MEMBERS
 from medcontract.reading.source import Source, Unreadable
@@ -114,7 +114,7 @@ class Table:
             require("pandas", "pandas")
             self.names = [str(name) for name in table.columns]
         elif is_arrow(table):
-            require("pyarrow", "parquet")
+            require(*ARROW)
             import pyarrow
 
             table, self.nan_is_missing = pyarrow.table(table), False

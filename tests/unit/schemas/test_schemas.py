@@ -236,7 +236,7 @@ def test_record_rules_are_in_both_schemas() -> None:
 def test_readme_tells_every_kind() -> None:
     """`schemas/README.md` has a row for each kind of rule, with each of its fields, and for nothing else."""
     text = (SCHEMAS / "README.md").read_text(encoding="utf-8").partition("## Kinds")[2]
-    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (.*)$", text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| \[[A-Z]+[0-9]+\] `([a-z-]+)` \| (.*)$", text, re.MULTILINE))
     common = {"code", "message", "hint", "severity", "within", "other"}
     fields = {kind.kind: set(kind.__struct_fields__) - common for kind in rule_kinds()}
     assert set(rows) == set(fields)
