@@ -12,6 +12,9 @@ from statistics import NormalDist, stdev
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.challenge_files import STROKE, stroke_predictions, stroke_truth, write
 from tests.commands import Call, keeps, sent_file, truth_file
 from tests.fake_cluster import Cluster
 from tests.scoring_files import CLASSES, document, guess, image, model
@@ -238,6 +241,32 @@ def test_frames_and_csv(call: Call) -> None:
     assert {"low", "high", "best_rank", "worst_rank", "first_share", "tied_with_first"} <= set(frame.columns)
     assert "best_rank" in call("leaderboard", truth, *teams, "--intervals", "--format", "csv").out.splitlines()[0]
     assert "best_rank" not in call("leaderboard", truth, *teams, "--format", "csv").out.splitlines()[0]
+
+
+def test_too_many_replicates_without_a_value(call: Call) -> None:
+    """Two positives of four cases: none of them in 27 % of the replicates, so that the AUROC is undefined."""
+    Path("challenge.toml").write_text(STROKE, encoding="utf-8")
+    write(Path("truth.json"), {"truth": stroke_truth()})
+    for name in ("a", "b"):
+        write(Path(f"{name}.json"), {"team_name": name, "predictions": stroke_predictions()})
+    use = ("--challenge", "challenge.toml")
+    board = ranked(call, "truth.json", "a.json", "b.json", *use)
+    assert [row["interval"] for row in board["submissions"]] == [None, None]
+    assert [row["rank_interval"] for row in board["submissions"]] == [None, None]
+    assert (board["neighbours"], board["detectable"]) == (None, None)
+    undefined = board["intervals"]["undefined"]
+    assert undefined.keys() == {"/submissions/0/interval", "/submissions/1/interval", "/neighbours"}
+    text = call("leaderboard", "truth.json", "a.json", "b.json", *use, "--intervals").out
+    assert text.endswith("It is not known which submissions can be told apart.\n")
+
+
+@given(st.lists(st.floats(-1e13, 1e13) | st.integers(-(10**8), 10**8).map(lambda n: n / 2e6), min_size=1))
+def test_replicates_are_rounded_to_the_nearest_number(values: list[float]) -> None:
+    """Like `round`, also where a value seems to be in the middle of two numbers."""
+    np = pytest.importorskip("numpy")
+    from medcontract.scoring.resampling import rounded_replicates
+
+    assert rounded_replicates(np.array([*values, np.nan])) == (*(round(value, 6) for value in values), None)
 
 
 # --- comparisons

@@ -69,7 +69,7 @@ class Contest:
 
         `complete`: scores are complete, for reports, and not only what a ranking needs.
         """
-        self.settings, self.complete = settings._replace(baseline=complete), complete
+        self.settings, self.complete = settings._replace(complete=complete), complete
         files = gather(truth, settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])

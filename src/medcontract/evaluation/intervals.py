@@ -109,4 +109,5 @@ def final_intervals(scored: Scored, verdict: Finished, truth: Truth, scorer: Sco
         return scored.intervals
     from medcontract.scoring.resampling import intervals_of
 
-    return intervals_of(truth.track, scorer, scored.answers.with_truth(truth), verdict, drawn(truth)).intervals
+    answers, few = scored.answers.with_truth(truth), not scored.intervals.figures
+    return intervals_of(truth.track, scorer, answers, verdict, drawn(truth), only_ranked=few).intervals

@@ -450,13 +450,14 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
             verdict.result = None  # the header cannot be read: wrong data, not a wrong call
         else:
             require_fields(track, answers.headers.values())
-    if settings.baseline and not settings.participant:
+    if settings.complete and not settings.participant:
         notes.remarks += tuple(on_constant_answer(track, scorer, answers, verdict))
     intervals = None
     if verdict.result is not None and settings.wants_intervals(track, scorer.protocol):
         from medcontract.scoring.resampling import intervals_of
 
-        found = intervals_of(track, scorer, answers, verdict, drawn(readings.truth))
+        needed = settings.complete or type(scorer).judged is not Scorer.judged
+        found = intervals_of(track, scorer, answers, verdict, drawn(readings.truth), only_ranked=not needed)
         intervals = found.intervals
         verdict = scorer.judged(verdict, intervals.figures)
         notes.warnings += found.warnings

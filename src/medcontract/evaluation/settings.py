@@ -48,8 +48,8 @@ class Settings(NamedTuple):
     """Figures have intervals."""
     frozen: FrozenProtocol | None = None
     """The protocol to score under, if it is frozen."""
-    baseline: bool = True
-    """Compare the figures with those of an answer that is the same for all items; not in a ranking without feedback."""
+    complete: bool = True
+    """Compute everything that a score shows, not only what a ranking without feedback needs."""
     header: tuple[tuple[str, str], ...] = ()
     """Header fields that the caller sets."""
     keep_answers: bool = False

@@ -19,13 +19,15 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Scorer, weighted
 from medcontract.scoring.track import Track
-from medcontract.uncertainty.figures import UNIT, Resampled, Resampling
+from medcontract.uncertainty.figures import UNIT, Array, Resampled, Resampling
 from medcontract.uncertainty.intervals import Bounds, NoInterval, interval
 from medcontract.uncertainty.sample import Sample
 from medcontract.uncertainty.units import Unit
 
 _FEW_CASES, _FEW_UNITS = 10, 30
 _MOST_NAMED = 10
+_UNSURE, _LARGE = 1e-4, 1e9
+"""How close to the middle of two numbers, or how large, a number is rounded exactly."""
 
 
 class Samples(NamedTuple):
@@ -76,8 +78,10 @@ def samples_of(track: Track, pairs: Sequence[Pair], expected: Mapping[str, Expec
     return Samples(whole, {truth: whole.part(*place) for truth, place in places.items()}, unit)
 
 
-def intervals_of(track: Track, scorer: Scorer, answers: Answers, finished: Finished, samples: Samples) -> WithIntervals:
-    """Compute the intervals of the figures in a result."""
+def intervals_of(
+    track: Track, scorer: Scorer, answers: Answers, finished: Finished, samples: Samples, only_ranked: bool = False
+) -> WithIntervals:
+    """Compute the intervals of the figures in a result, or only of those that submissions are ranked by."""
     protocol, sample = scorer.protocol, samples.whole
     level = protocol["level"]
     resampling = scorer.resampled(answers, samples, finished.result or {})
@@ -85,7 +89,7 @@ def intervals_of(track: Track, scorer: Scorer, answers: Answers, finished: Finis
     figures: dict[str, Bounds | None] = {}
     undefined: dict[str, str] = {}
     for place, figure in resampling.figures.items():
-        if value_at(finished.result, place) is None:
+        if only_ranked or value_at(finished.result, place) is None:
             continue
         found = interval(figure, sample, level)
         figures[place] = None if isinstance(found, NoInterval) else found
@@ -130,10 +134,24 @@ def _rankable(track: Track, finished: Finished, resampling: Resampling) -> Itera
 def _ranked_by(figure: Resampled, sample: Sample, level: Fraction) -> RankedBy:
     found = interval(figure, sample, level)
     return RankedBy(
-        values=tuple(None if np.isnan(value) else round(float(value), 6) + 0.0 for value in figure.values[1:]),
+        values=rounded_replicates(figure.values[1:]),
         bounds=None if isinstance(found, NoInterval) else found,
         reason=found.reason if isinstance(found, NoInterval) else "", scaled=figure.scale is not None,
     )  # fmt: skip
+
+
+_DECIMALS, _MILLION = 6, 1e6
+
+
+def rounded_replicates(values: Array) -> tuple[float | None, ...]:
+    """Round like `round(value, 6)`; null where it is undefined. Only what may be half-way takes time."""
+    scaled = values * _MILLION
+    found: list[float | None] = (np.rint(scaled) / _MILLION + 0.0).tolist()
+    unsure = ~(np.abs(np.abs(scaled - np.floor(scaled)) - 0.5) > _UNSURE) | (np.abs(scaled) > _LARGE)
+    for place in np.flatnonzero(unsure).tolist():
+        value = float(values[place])
+        found[place] = None if np.isnan(value) else round(value, _DECIMALS) + 0.0
+    return tuple(found)
 
 
 def headline_name(track: Track, finished: Finished) -> str:

@@ -33,10 +33,10 @@ class Both:
         self.slow: Resampling | None = None
         original = generic.intervals_of
 
-        def intervals_of(track: Any, scorer: Scorer, answers: Any, finished: Any, samples: Any) -> Any:
+        def intervals_of(track: Any, scorer: Scorer, answers: Any, finished: Any, samples: Any, **how: Any) -> Any:
             self.fast = scorer.resampled(answers, samples, finished.result)
             self.slow = generic._by_tallies(track, scorer, answers, finished, samples)
-            return original(track, scorer, answers, finished, samples)
+            return original(track, scorer, answers, finished, samples, **how)
 
         monkeypatch.setattr(generic, "intervals_of", intervals_of)
 
