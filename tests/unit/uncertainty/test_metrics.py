@@ -51,3 +51,35 @@ def test_a_replicate_is_the_metric_of_repeated_cases(name: str, clustered: bool,
         for label, figure in found.by_class.items():
             assert figure.values[row] == pytest.approx(float((expected.by_class or {})[label]), abs=1e-11)
     assert compared
+
+
+def test_the_denominator_of_a_precision() -> None:
+    """Its units are those with a case that is predicted to be of the class, or not processed: here 2 of 3 clusters."""
+    variant = VARIANTS["precision label macro"]
+    truths, predictions = ["a", "a", "b", "b", "a", "c"], ["a", "a", "b", "b", None, "c"]
+    sample = Sample([(unit,) for unit in "xxyyzy"], RESAMPLES, clustered=True)
+    found = Cases(sample, {"label": truths}, {"label": predictions}).resampled(variant.metric, variant.parameters)
+    assert {label: sample.units_of(figure.cases) for label, figure in found.by_class.items()} == {
+        "a": 2,
+        "b": 1,
+        "c": 1,
+    }
+
+
+def test_a_replicate_without_a_class() -> None:
+    """F1 of a class that is not drawn keeps its value, also in the mean; AUROC needs positives and negatives."""
+    truths, predictions = ["a", "a", "b", "b", "c"], ["a", "a", "b", "c", "c"]
+    sample = Sample([(str(place),) for place in range(5)], RESAMPLES)
+    columns = {"label": truths}, {"label": predictions, "probability": [0.1, 0.2, 0.9, 0.8, 0.3]}
+    f1, auroc = VARIANTS["f1 label macro"], VARIANTS["auroc probability b"]
+    found = Cases(sample, *columns).resampled(f1.metric, f1.parameters)
+    ranked = Cases(sample, *columns).resampled(auroc.metric, auroc.parameters).figure
+    drawn = [[int(weight) for weight in sample.weights_by_case(row)] for row in range(RESAMPLES + 1)]
+    without = [row for row, weights in enumerate(drawn) if not weights[4]]
+    assert without
+    for row in without:
+        first, second, right, wrong, _ = drawn[row]
+        of_b = 2 * right / (2 * right + wrong) if right + wrong else 2 / 3
+        assert [figure.values[row] for figure in found.by_class.values()] == pytest.approx([1, of_b, 2 / 3])
+        assert found.figure.values[row] == pytest.approx((1 + of_b + 2 / 3) / 3)
+        assert isnan(ranked.values[row]) == (not right + wrong or not first + second)

@@ -202,10 +202,18 @@ def _by_class(metric: Metric, tables: ClassTables, numerators: Array, denominato
     is_share = metric.kind.name not in ("f1", "fbeta")
     return {
         name: Resampled(
-            values=values[:, code], cases=tables.of(code), counted=int(denominators[0, code]) if is_share else None
+            values=values[:, code], counted=int(denominators[0, code]) if is_share else None,
+            cases=_in_denominator(metric, tables, code) if metric.kind.name == "precision" else tables.of(code),
         )
         for code, name in enumerate(metric.truth.classes)
-    }
+    }  # fmt: skip
+
+
+def _in_denominator(metric: Metric, tables: ClassTables, code: int) -> Array:
+    """Return a mask of the cases that count in the denominator of a precision: the predicted and unprocessed ones."""
+    lost = tables.there if "positive" in metric.choices else tables.of(code)
+    found: Array = (tables.said == code) | (lost & (tables.said < 0))
+    return found
 
 
 def _balanced_accuracy(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
