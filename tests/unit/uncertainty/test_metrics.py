@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 from random import Random
+from typing import Any
 
 import pytest
 from tests.metric_cases import VARIANTS, random_columns
@@ -70,10 +71,10 @@ def test_a_replicate_without_a_class() -> None:
     """F1 of a class that is not drawn keeps its value, also in the mean; AUROC needs positives and negatives."""
     truths, predictions = ["a", "a", "b", "b", "c"], ["a", "a", "b", "c", "c"]
     sample = Sample([(str(place),) for place in range(5)], RESAMPLES)
-    columns = {"label": truths}, {"label": predictions, "probability": [0.1, 0.2, 0.9, 0.8, 0.3]}
+    said: dict[str, list[Any]] = {"label": predictions, "probability": [0.1, 0.2, 0.9, 0.8, 0.3]}
     f1, auroc = VARIANTS["f1 label macro"], VARIANTS["auroc probability b"]
-    found = Cases(sample, *columns).resampled(f1.metric, f1.parameters)
-    ranked = Cases(sample, *columns).resampled(auroc.metric, auroc.parameters).figure
+    found = Cases(sample, {"label": truths}, said).resampled(f1.metric, f1.parameters)
+    ranked = Cases(sample, {"label": truths}, said).resampled(auroc.metric, auroc.parameters).figure
     drawn = [[int(weight) for weight in sample.weights_by_case(row)] for row in range(RESAMPLES + 1)]
     without = [row for row, weights in enumerate(drawn) if not weights[4]]
     assert without
