@@ -118,3 +118,14 @@ def test_a_failed_row_must_be_empty(challenge: Challenge, folder: Path) -> None:
     (folder / "sent.csv").write_text(SENT.replace("c,,,,", "c,,edema,,"), encoding="utf-8")
     (problem,) = challenge.validate(folder / "sent.csv").problems
     assert (problem.line, problem.field) == (4, "findings")
+
+
+@pytest.mark.parametrize("name", ["診断", "निदान", "Diagno\u0301stico", "\ufb01eld", "class", "K"])
+def test_names_of_any_script(folder: Path, name: str) -> None:
+    """Also those that Python would write in another way, and its keywords."""
+    challenge = Challenge.load(CHALLENGE.replace("Diagnóstico", name).encode())
+    for file, text in (("truth.csv", TRUTH), ("sent.csv", SENT)):
+        (folder / file).write_text(text.replace("Diagnóstico", name), encoding="utf-8")
+    score = challenge.score(folder / "truth.csv", folder / "sent.csv", parameters={"min_processed": 0})
+    assert score.result is not None
+    assert score.result["metrics"] == {"f1": 2 / 3, "sets": 2 / 3, "texts": 2 / 3}

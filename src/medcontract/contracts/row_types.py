@@ -157,6 +157,15 @@ class ObjectSpec(NamedTuple):
         return check, check_list
 
 
+def _is_as_written(name: str) -> bool:
+    """Return whether Python takes a name in generated code as it is, without normalizing it."""
+    if name.isascii():
+        return True
+    from unicodedata import is_normalized
+
+    return is_normalized("NFKC", name)
+
+
 def make_function(lines: list[str], names: Names) -> Any:
     """A function generated for one type: one call per record instead of one per field."""
     exec("\n".join(lines), names)  # noqa: S102  # consists of identifiers and numbers, checked in `_struct`
@@ -280,7 +289,7 @@ class Compiler:
         spec = ObjectSpec(Row, len(required), [], [])
         names = {key: "schema_" if key == "$schema" else key for key in properties}
         for key, name in names.items():
-            if not name.isidentifier() or keyword.iskeyword(name):
+            if not name.isidentifier() or keyword.iskeyword(name) or not _is_as_written(name):
                 raise NotFast
             inner, check = self.compile(properties[key])
             if raw_objects and inner in _ANY_OBJECT and _PREFIX + name not in properties:
