@@ -99,7 +99,7 @@ def _block(block: Block, view: View, most: int) -> Iterator[str]:
     style = view.style
     match block:
         case Problems():
-            parts, some = block.parts, any(part.found for part in block.parts)
+            parts, some = block.parts, any(part.problems for part in block.parts)
             found = grouped(parts, view.show_values) if some else [[] for _ in parts]
             for part, groups in zip(parts, found, strict=True):
                 yield from problem_lines(part, view, groups)
@@ -183,11 +183,11 @@ def _item(item: Outcome, view: View) -> Iterator[str]:
 
 def problem_lines(part: FileProblems, view: View, groups: Sequence[Grouped] | None = None) -> Iterator[str]:
     """The problems of a file, each with a blank line after it, the number of the others, and the outcome."""
-    groups = grouped([part], view.show_values)[0] if groups is None and part.found else groups or []
+    groups = grouped([part], view.show_values)[0] if groups is None and part.problems else groups or []
     shown = groups[: view.max_problems] if part.unreadable or not view.quiet else []
     for each in shown:
         yield from _problem(each, view)
-    more = left(part, groups[len(shown) :]) if part.found else 0
+    more = left(part, groups[len(shown) :]) if part.found or part.problems else 0
     if more > 0 and not view.quiet:
         others = f"… and {plural(more, 'more problem')}" if shown else plural(more, "problem")
         where = f"{clean(part.file)}: " if part.file else ""

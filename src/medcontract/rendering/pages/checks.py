@@ -65,7 +65,7 @@ def validation(report: Validation, view: View) -> Page:
         role="bad" if not report.ok else "warning" if warnings else "good",
         lines=[last],
         last=True,
-        advice=fix_first(listed, errors) or report._next,
+        advice=(fix_first(listed, errors) if errors else "") or report._next,
         about=about,
         facts=facts,
         sections=[
