@@ -26,7 +26,7 @@ import pandas as pd
 
 import medcontract
 from medcontract.contracts import suggestions
-from medcontract.hints import keys_and_values as values
+from medcontract.hints import values
 from medcontract.normalizers import folding, names, terms, text
 from medcontract.scoring.extraction import differences
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, FieldInfo, MetricKind, build

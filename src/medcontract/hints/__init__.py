@@ -5,7 +5,8 @@
     csv_formats         the text of a `.csv` file: another delimiter, lines above the header, no header
     foreign_files       files of other programs, printed tables, logs
     lines               `.jsonl` files that are not one record per line
-    keys_and_values     wrong keys and values of a record, and wrong columns of a table
+    keys_and_values     wrong keys of a record, and wrong columns of a table
+    values              wrong values
 
 Nothing here is needed for a file without problems: modules are imported when something is wrong.
 """

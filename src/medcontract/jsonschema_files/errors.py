@@ -104,7 +104,7 @@ def _finding(error: ValidationError) -> Finding:
 def _wrong_value(keyword: str, value: Any, given: Any, error: ValidationError) -> Finding:
     """Return the finding without the place and the name of the value."""
     if keyword == "type":
-        from medcontract.hints.keys_and_values import type_hint
+        from medcontract.hints.values import type_hint
 
         expected = tuple(dict.fromkeys([value] if isinstance(value, str) else value))
         hint = None if expected == ("array",) else type_hint(expected, given)
