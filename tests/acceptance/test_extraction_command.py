@@ -372,7 +372,7 @@ def truth_of(folder: Path) -> Path:
 
 
 def test_ranking(call: Call, tmp_path: Path) -> None:
-    """By the mean of both accuracies, ties by name; NO-GO is ranked, what is below the gate is not."""
+    """By the mean of both accuracies, ties share a rank; NO-GO is ranked, what is below the gate is not."""
     folders = [
         entry(tmp_path / "b", 9, 5),
         entry(tmp_path / "a", 5, 9),
@@ -383,7 +383,7 @@ def test_ranking(call: Call, tmp_path: Path) -> None:
     ran = call("leaderboard", truth_of(tmp_path), *folders, tmp_path / "z", "--format", "json")
     envelope = keeps(ran.out, "medcontract/leaderboard")
     assert (ran.code, envelope["headline"]) == (0, "mean_accuracy")
-    assert names(envelope) == [(1, "c"), (2, "a"), (3, "b"), (4, "d"), (None, "z")]
+    assert names(envelope) == [(1, "c"), (2, "a"), (2, "b"), (4, "d"), (None, "z")]
     assert [each["headline"] for each in envelope["submissions"]] == [100, 70, 70, 0, None]
     assert [each["valid"] for each in envelope["submissions"]] == [True, True, True, True, False]
     assert "50 % processed" in envelope["submissions"][4]["reasons"][0]
@@ -401,14 +401,14 @@ def test_ranking_of_one_kind(call: Call, tmp_path: Path) -> None:
 
 
 def test_ranking_with_gates(call: Call, tmp_path: Path) -> None:
-    """A GO and a NO-GO of the same accuracies: gates are no part of the ranking, the name decides."""
+    """A GO and a NO-GO of the same accuracies: gates are no part of the ranking, so they share a rank."""
     folders = [
         entry(tmp_path / "b", 10, runs=FIVE, proofs=evidence(1, ("P-1", "measured"), ("P-2", "measured")),
               manifest=[listed("P-1"), listed("P-2")]),
         entry(tmp_path / "a", 10),
     ]  # fmt: skip
     ran = call("leaderboard", truth_of(tmp_path), *folders, "--format", "json")
-    assert names(ran.json) == [(1, "a"), (2, "b")]
+    assert names(ran.json) == [(1, "a"), (1, "b")]
     assert ran.code == 0
 
 

@@ -102,9 +102,11 @@ def test_titles_are_names(contract: Contract[Any], record: bool, draft: Draft) -
 
 
 def test_no_name_tells_of_the_code() -> None:
-    """A type is named after what it holds, not `…Model`; lesions/model is about a model."""
+    """A type is named after what it holds, not `…Model`; some hold a model, or a type."""
     names = {name for path, schema in schemas().items() for name in type_names(schema)}
-    assert {name for name in names if name.endswith(("Model", "Struct", "Schema", "Type"))} == {"LesionsModel"}
+    assert {name for name in names if name.endswith(("Model", "Struct", "Schema", "Type"))} == {
+        "ExtractionDocType", "LesionsModel", "MedcontractIndexColumnType",
+    }  # fmt: skip
 
 
 def test_a_name_has_one_meaning() -> None:
