@@ -69,6 +69,14 @@ function* ofSchema(schema, put) {
     for (let at = 0; at < (schema[key]?.length ?? 0); at++) yield* ofSchema(schema[key][at], (changed) => put({ ...schema, [key]: schema[key].with(at, changed) }));
 }
 
+/** The schema of a file without what is only about its records, which their own schema says. */
+function headerOf({ schema, list_key }) {
+  if (!list_key) return schema;
+  const { $defs: _, ...rest } = schema;
+  const { [list_key]: list, ...properties } = schema.properties;
+  return { ...rest, properties: { ...properties, [list_key]: { type: list.type ?? "array" } } };
+}
+
 function* mutants(contract) {
   for (const list of ["rules", "record_rules"])
     for (const [at, rule] of contract[list].entries()) {
@@ -78,7 +86,7 @@ function* mutants(contract) {
     }
   const schemas = contract.record_schema ? ["schema", "record_schema"] : ["schema"];
   for (const key of schemas)
-    for (const [what, schema] of ofSchema(contract[key], (changed) => changed)) yield { what: `schema: ${what}`, about: key, contract: { ...contract, [key]: schema } };
+    for (const [what, schema] of ofSchema(key === "schema" ? headerOf(contract) : contract[key], (changed) => changed)) yield { what: `schema: ${what}`, about: key, contract: { ...contract, [key]: schema } };
   for (const [at, column] of (contract.columns ?? []).entries()) {
     yield { what: "column: nullable", about: column.column, contract: { ...contract, columns: contract.columns.with(at, { ...column, nullable: !column.nullable }) } };
     for (const type of ["text", "number", "boolean"])
