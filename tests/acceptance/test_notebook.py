@@ -20,6 +20,8 @@ CELLS = {
     "participant": "medcontract.score(TRUTH, FOLDER, participant=True)",
     "leaderboard": "medcontract.leaderboard(TRUTH, FOLDER, HOSTILE)",
     "compare": "medcontract.compare(score, score)",
+    "verify": "medcontract.verify(score, TRUTH, FOLDER)",
+    "rehearse": "medcontract.rehearse(TRUTH)",
     "fix": "medcontract.fix(SENT)",
     "explain": "medcontract.explain('MC104')",
     "normalize": "medcontract.normalize('5 µg')",

@@ -19,7 +19,17 @@ from medcontract.challenges.semantics import sign_problem
 from medcontract.errors import CallError
 from medcontract.problems import Path, pointer
 from medcontract.results.score import Score
-from medcontract.results.tables import Bars, Matrix, Table, long_table, number, range_of, share_of
+from medcontract.results.tables import (
+    Bars,
+    Matrix,
+    Table,
+    class_table,
+    curves,
+    long_table,
+    number,
+    range_of,
+    share_of,
+)
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count_all
 from medcontract.scoring.pairing import Pair, marks
@@ -205,6 +215,14 @@ class ChallengeScorer(Scorer):
             tie_breakers=tuple(ties),
         )  # fmt: skip
 
+    def pictures(self, tally: Tally) -> Iterator[Table]:
+        """How well each probability or score tells cases apart, and whether probabilities are right."""
+        for metric in self.metrics:
+            if self._counting[metric.name].what == "ranks":
+                counts, name = self._counts(tally, metric), metric.prediction.name
+                title = f"{name}: {metric.truth.name} is {metric.choices['positive']}"
+                yield from curves(title, counts.positives, counts.negatives, is_share=_is_share(metric))
+
     def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
         from medcontract.scoring.metrics.resampled import Cases
         from medcontract.uncertainty.figures import Resampling, combined
@@ -244,6 +262,11 @@ class ChallengeScorer(Scorer):
     def _sum(self, name: str, exact: Mapping[str, Fraction | None]) -> Fraction:
         weights = self.definition.score.sums[name]
         return sum((self.protocol[f"sums.{name}.{metric}"] * (exact[metric] or ZERO) for metric in weights), ZERO)
+
+
+def _is_share(metric: Metric) -> bool:
+    low, high = metric.prediction.low, metric.prediction.high
+    return low is not None and high is not None and low >= 0 and high <= 1
 
 
 def _most_likely(metric: Metric, truths: Sequence[Any]) -> Any:
@@ -388,6 +411,7 @@ def _tables(figures: Sequence[Figure], score: Score) -> Iterator[Table]:
     for field, matrix in result.get("confusion_matrix", {}).items():
         if len(matrix) <= _MOST_SHOWN:
             yield _matrix_table(field, matrix)
+        yield class_table(f"Precision, recall and cases of {field} ", matrix)
 
 
 def _matrix_table(field: str, matrix: dict[str, dict[str, int]]) -> Table:

@@ -278,7 +278,7 @@ class Contest:
         return replace(
             scored, verdict=verdict, problems=() if verdict.valid else first_error(scored.problems), private=(),
             hints=(), remarks=tuple(each for each in scored.remarks if each.code in FLAGS), remediation=(),
-            breakdown=(), tally=scored.tally if self.track.ranking.protocol else None,
+            breakdown=(), pictures=(), tally=scored.tally if self.track.ranking.protocol else None,
             intervals=scored.intervals and replace(scored.intervals, figures={}, undefined={}, replicates=None),
         )  # fmt: skip
 

@@ -19,6 +19,7 @@ from medcontract.evaluation.intervals import final_intervals
 from medcontract.evaluation.score import (
     Scored,
     described_input,
+    occasion,
     processing,
     score_result,
     title,
@@ -237,6 +238,7 @@ def _board(
         **(certainty.board if certainty else {}),
         **versions(),
         _title=title(),
+        _occasion=occasion(contest.truth),
         _figures=track.figures,
         _lower_is_better=headline in track.better_lower,
         _entrant=track.entrant,

@@ -46,7 +46,7 @@ from medcontract.evaluation.remarks import (
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
 from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.parallel.versions import result_versions
-from medcontract.problems import is_cross_file, plural
+from medcontract.problems import is_cross_file, plural, shorten
 from medcontract.results.score import (
     Display,
     Environment,
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     pass
 
 MOST_PROBLEMS = 100
+_OCCASION = ("event", "evaluation_date")
 
 
 class Scored(Struct, kw_only=True):
@@ -119,6 +120,10 @@ class Scored(Struct, kw_only=True):
     """What to fix first."""
     breakdown: tuple[ItemBreakdown, ...] = ()
     """Why items lost points, if requested."""
+    occasion: str = ""
+    """The event and the date, as the files say."""
+    pictures: tuple[Table, ...] = ()
+    """Tables and charts for pages, which participants do not see."""
     intervals: Intervals | None = None
     """How sure the figures are, if requested."""
     elsewhere: int | None = None
@@ -197,6 +202,7 @@ def score_result(scored: Scored) -> Score:
             decision=verdict.decision,
             gates=dict(verdict.gates),
             title=title(),
+            occasion=scored.occasion,
             team=scored.team,
             entrant=track.entrant,
             problems=scored.found,
@@ -207,7 +213,8 @@ def score_result(scored: Scored) -> Score:
         ),
         _figures=track.figures,
     )
-    return replace(score, _tables=() if result is None else tuple(_tables(track, score)), _figures=())
+    pictures = () if scored.participant else scored.pictures
+    return replace(score, _tables=() if result is None else (*_tables(track, score), *pictures), _figures=())
 
 
 def _tables(track: Track, score: Score) -> Iterator[Table]:
@@ -360,7 +367,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     listed = own if participant else [*truth.parts, *own]  # errors of the truth explain those of the submission
     scored = _assembled(truth, verdict, listed, files.unread, participant)
     scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
-    scored.intervals, scored.elsewhere = intervals, readings.elsewhere
+    scored.intervals, scored.elsewhere, scored.occasion = intervals, readings.elsewhere, occasion(readings)
     scored.answers = KeptAnswers.of(_answers(readings)) if intervals and settings.keep_answers else None
     _add_subgroups(scored, readings, columns, settings)
     counted = sum((Counter(part.collector.codes(is_cross_file)) for part in own), Counter[str]())
@@ -370,7 +377,10 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     scored.misspelled = misspelled(odd) if len(odd) == len(pairings) and not participant else ""
     scored.private = (*notes.about_truth, *private)
     if tally is not None and not participant:
-        scored.remediation = tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally)))
+        scored.remediation, scored.pictures = (
+            tuple(all_are(FailureMode, track, "remediation", scorer.remediation(tally))),
+            tuple(all_are(Table, track, "pictures", scorer.pictures(tally))),
+        )
         hints += all_are(str, track, "hints", scorer.hints(tally))
         if settings.scoring.breakdown:
             scored.breakdown = tuple(all_are(ItemBreakdown, track, "breakdown", scorer.breakdown(tally)))
@@ -463,6 +473,15 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
         notes.warnings += found.warnings
         notes.about_truth += found.about_truth
     return verdict, tally, notes, intervals
+
+
+def occasion(found: Readings | Truth) -> str:
+    """Return the event and the date that headers name, in one line."""
+    known: dict[str, str] = {}
+    truth = found.truth if isinstance(found, Readings) else found
+    for header in (*truth.headers.values(), *found.headers.values()):
+        known |= {name: shorten(str(header[name])) for name in _OCCASION if header.get(name) and name not in known}
+    return ", ".join(known[name] for name in _OCCASION if name in known)
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:

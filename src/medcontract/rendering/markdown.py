@@ -45,7 +45,8 @@ def write(page: Page, show_values: bool = False) -> str:
         for fact in page.facts
     ]
     reasons = [f"- {escaped(reason)}" for reason in page.reasons]
-    parts = [[f"# {escaped(page.title)}"], head, facts, reasons]
+    subtitle = [escaped(page.subtitle)] if page.subtitle else []
+    parts = [[f"# {escaped(page.title)}"], subtitle, head, facts, reasons]
     for section in page.sections:
         if section.on == "terminal":
             continue

@@ -85,6 +85,23 @@ class Link(str):
         return found if target else text
 
 
+_WORDS = {
+    "f1": "F1", "auroc": "AUROC", "mae": "MAE", "mse": "MSE", "rmse": "RMSE", "mcc": "MCC", "r2": "R²", "cpu": "CPU",
+    "avg": "average", "brier": "Brier", "rouge": "ROUGE", "max": "maximum",
+}  # fmt: skip
+
+
+class FigureName(str):
+    """The name of a figure. Pages show it as words, with the name of the field beside."""
+
+    __slots__ = ()
+
+    @property
+    def words(self) -> str:
+        words = " ".join(_WORDS.get(word, word) for word in self.split("_"))
+        return words[:1].upper() + words[1:]
+
+
 class Gauge(NamedTuple):
     """A share, and the minimum that it has to reach."""
 
@@ -195,10 +212,14 @@ class Section(NamedTuple):
     """Shown on a terminal even with `--quiet`."""
     most: int | None = None
     """The number of rows of its tables, if it is not that of the format."""
+    folded: bool = False
+    """It is needed to verify the page, not to read it: HTML folds it."""
 
 
 class Page(NamedTuple):
     title: str
+    subtitle: str = ""
+    """The event and the date, if they are known."""
     verdict: str = ""
     role: Role = "neutral"
     lines: Sequence[Line] = ()

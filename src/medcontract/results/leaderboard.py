@@ -161,6 +161,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     """What the name of a submission refers to: a team or a model."""
     _title: str = ""
     """The title of the challenge, if it has one."""
+    _occasion: str = ""
+    """The event and the date."""
     _shown: tuple[str, ...] = ()
     """The figures that people are shown, in this order; empty: all that the track defines."""
     _strict: bool = False

@@ -251,6 +251,8 @@ class Display(Struct, frozen=True, kw_only=True):
     """The gates of the decision, and whether each one passed; None if it could not be checked."""
     title: str = ""
     """The title of the challenge, if it has one."""
+    occasion: str = ""
+    """The event and the date."""
     rank: int | None = None
     """The rank in the leaderboard that this is feedback of."""
     board: str = ""

@@ -81,7 +81,19 @@ class Distribution(Struct, frozen=True, tag=True):
     high: float = 1
 
 
-Chart = Bars | Ranges | Matrix | Distribution
+class Curve(Struct, frozen=True, tag=True):
+    """A line through points from (0, 0) to (1, 1), with a diagonal to compare it with."""
+
+    x: str
+    y: str
+    points: Sequence[tuple[float, float]]
+    diagonal: str
+    """What the diagonal is."""
+    dots: bool = False
+    """The points are measurements, and not the corners of a line."""
+
+
+Chart = Bars | Ranges | Matrix | Distribution | Curve
 
 
 class Table(NamedTuple):
@@ -105,6 +117,8 @@ class Table(NamedTuple):
     """The interval of the first number of each row, as shares of its range."""
     about: Sequence[str] = ()
     """What each row is, for formats with room for it."""
+    pages_only: bool = False
+    """It is too long for a terminal."""
     line_after: int = 0
     """The number of rows above a line that divides the table."""
 
@@ -219,6 +233,28 @@ def by_class_table(title: str, score: Score, field: str) -> Table:
     )  # fmt: skip
 
 
+def matrix_table(title: str, matrix: Mapping[str, Mapping[str, int]]) -> Table:
+    """A confusion matrix as a heat map on pages."""
+    columns = tuple(next(iter(matrix.values()), {}))
+    rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
+    chart = Matrix(list(matrix), columns, [list(row.values()) for row in matrix.values()])
+    return Table(title, ("true \\ predicted", *columns), rows, chart=chart, pages_only=True)
+
+
+def class_table(
+    title: str, matrix: Mapping[str, Mapping[str, int]], meanings: Mapping[str, str] | None = None
+) -> Table:
+    """Precision, recall and the number of cases of each class, from a confusion matrix with `unprocessed`."""
+    rows = []
+    for name, row in matrix.items():
+        right, cases, predicted = row[name], sum(row.values()), sum(each.get(name, 0) for each in matrix.values())
+        shares = [number(right / of if of else None) for of in (predicted, cases)]
+        meaning = [meanings.get(name, "")] if meanings else []
+        rows.append((name, *meaning, *shares, number(cases)))
+    head = ("class", *(["meaning"] if meanings else []), "precision", "recall", "cases")
+    return Table(f"{title}by class", head, rows, text_columns=len(head) - 3, pages_only=True)
+
+
 def long_table(table: Table) -> Table:
     """A table that formats may truncate."""
     return table._replace(rows=table.rows[:MOST_ROWS], total=len(table.rows))
@@ -226,3 +262,46 @@ def long_table(table: Table) -> Table:
 
 def more_rows(rows: int, most: int = MOST_CASES) -> str:
     return f"and {rows - most:,} more (--format json lists all)" if rows > most else ""
+
+
+_BINS, _MOST_POINTS = 10, 200
+
+
+def curves(
+    title: str, positives: Mapping[float | None, int], negatives: Mapping[float | None, int], is_share: bool
+) -> Iterator[Table]:
+    """The ROC curve of a score and, of probabilities, their calibration. None is a case that is not processed.
+
+    The counts of cases are by score. A case without a score is never found, or found before all others.
+    """
+    total, others = sum(positives.values()), sum(negatives.values())
+    if not total or not others:
+        return
+    found, wrong = 0, negatives.get(None, 0)
+    points = [(0.0, 0.0), (wrong / others, 0.0)]
+    scores = sorted({score for score in (*positives, *negatives) if score is not None}, reverse=True)
+    for score in scores:
+        found, wrong = found + positives.get(score, 0), wrong + negatives.get(score, 0)
+        points.append((wrong / others, found / total))
+    points = [*points[:: max(1, len(points) // _MOST_POINTS)], points[-1], (1.0, 1.0)]
+    axes = "share of the negative cases above the threshold", "share of the positive cases"
+    rows = [(number(x), number(y)) for x, y in points]
+    yield Table(
+        f"ROC of {title}", ("negative", "positive"), rows, chart=Curve(*axes, points, "chance"), text_columns=0,
+        pages_only=True,
+    )  # fmt: skip
+    if not is_share:
+        return
+    bins: list[list[float]] = [[0, 0, 0] for _ in range(_BINS)]
+    for score in scores:
+        yes, no = positives.get(score, 0), negatives.get(score, 0)
+        place = bins[min(int(score * _BINS), _BINS - 1)]
+        place[0], place[1], place[2] = place[0] + yes + no, place[1] + score * (yes + no), place[2] + yes
+    measured = [(sum_ / cases, yes / cases, int(cases)) for cases, sum_, yes in bins if cases]
+    counted = [(number(x), number(y), number(cases)) for x, y, cases in measured]
+    chart = Curve(
+        "mean probability of a tenth of the scale", "share that is positive", [(x, y) for x, y, _ in measured],
+        "calibrated", dots=True,
+    )  # fmt: skip
+    head = ("mean probability", "positive", "cases")
+    yield Table(f"Calibration of {title}", head, counted, chart=chart, text_columns=0, pages_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
 from medcontract.errors import CallError
 from medcontract.results.score import Score
-from medcontract.results.tables import Matrix, Table, by_class_table, figures_table
+from medcontract.results.tables import Matrix, Table, by_class_table, class_table, figures_table
 from medcontract.scoring.pairing import Pair, Pairing, marks_as_bytes
 from medcontract.scoring.plausibility import VALUE_CODE, Watch
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
@@ -375,6 +375,8 @@ def _tables(score: Score) -> Iterator[Table]:
         yield by_class_table("Classes", score, "f1_by_class")
     if "confusion_matrix" in result:
         yield _matrix_table(result["confusion_matrix"])
+        meanings = {symbol: name for _, symbol, name, _ in LESION_CLASSES}
+        yield class_table("Precision, recall and images ", result["confusion_matrix"], meanings)
 
 
 def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from medcontract.problems import Severity, plural
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import FailureMode, ItemBreakdown
+from medcontract.results.tables import Table
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
@@ -329,6 +330,10 @@ class Scorer(ABC):
 
     def breakdown(self, tally: Tally) -> Sequence[ItemBreakdown]:
         """Explains each item, if that is not part of the result."""
+        return ()
+
+    def pictures(self, tally: Tally) -> Iterable[Table]:
+        """Tables and charts for pages, of what the result does not contain."""
         return ()
 
     def hints(self, tally: Tally) -> Iterable[str]:

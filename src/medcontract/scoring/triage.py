@@ -8,6 +8,7 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
@@ -343,6 +344,7 @@ def _tables(score: Score) -> Iterator[Table]:
     yield figures_table(score)
     if score.result and "metrics" in score.result:
         yield _cases_table(score.result["metrics"])
+        yield from _group_tables(score.result["metrics"])
 
 
 def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
@@ -394,6 +396,44 @@ TRACK = Track(
     tables=_tables,
     for_participants=_for_participants,
 )
+
+
+_NAME = lazy_pattern(r"[^\W_][\w /()-]{0,39}")
+"""The name of an intervention, and not a sentence about a patient."""
+
+
+def _group_tables(cases: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    """Figures by intervention, and the distribution of lead times. A name that may be data is a number."""
+    times: dict[str, list[float]] = {}
+    for case in cases:
+        for hit in case["correct_predictions"]:
+            times.setdefault(hit["lsi_group"], []).append(hit["lead_time"])
+    wrong, missed = (
+        Counter(group for case in cases for group in case["incorrect_predictions"][name])
+        for name in ("false_positives", "misses")
+    )
+    groups = sorted({*times, *wrong, *missed})
+    hidden = {group: f"intervention {n}" for n, group in enumerate(groups, 1) if not _NAME.fullmatch(group)}
+    rows = [
+        (
+            hidden.get(group, group),
+            number(len(times.get(group, ()))),
+            number(sum(times[group]) / len(times[group]) if group in times else None, "s"),
+            number(min(times[group]) if group in times else None, "s"),
+            number(missed[group]),
+            number(wrong[group]),
+        )
+        for group in groups
+    ]
+    head = ("intervention", "found", "mean lead time", "shortest", "cases that miss it", "false positives")
+    yield Table("Interventions", head, rows, pages_only=True)
+    every = [each for listed in times.values() for each in listed]
+    if every and min(every) < max(every):
+        low, high = min(0.0, *every), max(every)
+        chart = Distribution("interventions", "lead time in seconds", every, low, high)
+        row = (number(low, "s"), number(high, "s"), number(len(every)))
+        yield Table("Lead times", ("lowest", "highest", "interventions"), [row], chart=chart, text_columns=0,
+                    pages_only=True)  # fmt: skip
 
 
 def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:

@@ -29,7 +29,7 @@ from medcontract.results.validation import Validation
 _ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "h4",
     "div", "p", "strong", "span", "ul", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td",
-    "figure", "svg", "rect", "circle", "text", "details", "summary", "pre", "code", "wbr",
+    "figure", "svg", "rect", "circle", "polyline", "text", "details", "summary", "pre", "code", "wbr",
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from medcontract.rendering.page import (
     Block,
     Bullets,
     ChangeTable,
+    FigureName,
     FileProblems,
     Line,
     Link,
@@ -35,7 +36,7 @@ from medcontract.rendering.page import (
     clipped,
 )
 from medcontract.results.base import Result
-from medcontract.results.tables import MOST_ROWS, Bars, Distribution, Matrix, Ranges, Table
+from medcontract.results.tables import MOST_ROWS, Bars, Curve, Distribution, Matrix, Ranges, Table
 from medcontract.results.validation import FileReport, Validation
 
 _LABEL_AND_VALUE = 2
@@ -75,11 +76,14 @@ def notebook(result: Result) -> str:
 
 
 def _render(template: str, page: Page, show_values: bool) -> str:
-    shown = [(section.title, [each for block in section.blocks for each in _blocks(block, section, show_values)])
-             for section in page.sections if section.on != "terminal"]  # fmt: skip
+    shown = [
+        (section.title, [each for block in section.blocks for each in _blocks(block, section, show_values)],
+         section.folded)
+        for section in page.sections if section.on != "terminal"
+    ]  # fmt: skip
     facts = [(fact, "" if fact.gauge is None else charts.gauge(fact.gauge, f"{fact.name} {fact.value}: {fact.note}"))
              for fact in page.facts]  # fmt: skip
-    sections = [(title, blocks) for title, blocks in shown if blocks]
+    sections = [each for each in shown if each[1]]
     return _environment().get_template(template).render(page=page, facts=facts, sections=sections)
 
 
@@ -95,11 +99,14 @@ def _environment() -> Environment:
     )
     environment.filters["code"] = _with_code
     environment.filters["breakable"] = _breakable
+    environment.filters["plain_words"] = lambda text: text.words if isinstance(text, FigureName) else text
     environment.filters["line"] = _line
     return environment
 
 
 def _final(value: Any) -> Any:
+    if isinstance(value, FigureName):
+        return _breakable(value)
     if isinstance(value, Link):
         return _linked(value, clean(value))
     return clean(value) if type(value) is str else value
@@ -117,6 +124,8 @@ def _with_code(text: str) -> Markup:
 def _breakable(text: str) -> Markup:
     """A name that may be broken after an underscore or a slash, which browsers do not do by themselves."""
     shown = Markup(re.sub("(?<=[_/])", "<wbr>", str(escape(clean(text)))))  # noqa: S704  # escaped
+    if isinstance(text, FigureName) and "_" in text:
+        return Markup('{} <code class="field">{}</code>').format(clean(text.words), clean(text))
     return _linked(text, shown) if isinstance(text, Link) else shown
 
 
@@ -227,6 +236,10 @@ def table_blocks(table: Table, most: int = MOST_ROWS) -> Iterator[Shown]:
             return
     elif isinstance(table.chart, Distribution):
         yield Shown("chart", charts.distribution(table.chart))
+    elif isinstance(table.chart, Curve):
+        yield Shown("curve", charts.curve(table.chart))
+        yield Shown("folded_table", shown)
+        return
     yield Shown("table", shown)
 
 
@@ -238,6 +251,8 @@ def _shown(table: Table) -> ShownTable:
     head = [Cell(name, "number" if right else "") for name, right in zip(clipped(table.head), aligned, strict=True)]
     shares = table.shares or [None] * len(table.rows)
     texts = [clipped(row) for row in table.rows]
+    if table.head[0] == "figure":
+        texts = [[FigureName(name), *others] for name, *others in texts]
     kinds = [
         "number" if right else "long" if any(len(text) > _LONG for text in column) else ""
         for right, column in zip(aligned, zip(*texts, strict=True), strict=True)

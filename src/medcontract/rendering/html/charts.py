@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from medcontract.problems import printable
 from medcontract.rendering.page import Gauge
-from medcontract.results.tables import Bars, Distribution, Ranges, number
+from medcontract.results.tables import Bars, Curve, Distribution, Ranges, number
 
 _ROW, _BAR = 40, 14
 """The height of a row with its label, and of the bar below the label."""
@@ -22,6 +22,8 @@ _AXIS = 22
 _PLOT = 120
 """The height of a histogram without its labels."""
 _BINS = 20
+_TOP, _SQUARE = 22, 260
+"""The height of the label above a curve, and of the curve; its width is limited by the style."""
 
 
 def bars(chart: Bars, title: str) -> Markup:
@@ -122,6 +124,28 @@ def distribution(chart: Distribution) -> Markup:
     parts.append(_text("50%", _PLOT + 34, f"{chart.axis} (height: number of {chart.name})", "middle"))
     label = f"{len(chart.values):,} {chart.name} by {chart.axis}, from {chart.low:g} to {chart.high:g}"
     return _svg(_PLOT + 40, label, parts)
+
+
+def curve(chart: Curve) -> Markup:
+    """A line over a square, from its lower left corner, with its points if they are measurements."""
+    line = Markup(
+        '<svg aria-label="{}" x="0" y="{}" width="100%" height="{}" viewBox="0 0 100 100" preserveAspectRatio="none">'
+        "{}</svg>"
+    )
+    path = Markup('<polyline points="{}" class="{}" vector-effect="non-scaling-stroke"/>')
+    points = " ".join(f"{_rounded(x * 100)},{_rounded(100 - y * 100)}" for x, y in chart.points)
+    inside = path.format("0,100 100,0", "diagonal") + path.format(points, "line")
+    end = _TOP + _SQUARE
+    parts = [
+        _text(0, 14, f"↑ {chart.y}"), _rect(0, _TOP, "100%", _SQUARE, "track"),
+        line.format(chart.y, _TOP, _SQUARE, inside),
+    ]  # fmt: skip
+    if chart.dots:
+        dot = Markup('<circle cx="{}%" cy="{}" r="4" class="neutral"/>')
+        parts += [dot.format(_rounded(x * 100), _rounded(end - _SQUARE * y)) for x, y in chart.points]
+    parts += [_text(f"{x}%", end + 16, text, side) for x, text, side in ((0, "0", "start"), (100, "1", "end"))]
+    parts += [_text("50%", end + 16, chart.x, "middle"), _text("50%", end + 34, f"dashed: {chart.diagonal}", "middle")]
+    return _svg(end + 40, f"{chart.y} by {chart.x}; {chart.diagonal}", parts)
 
 
 def _binned(values: Sequence[float], low: float, high: float) -> list[int]:

@@ -8,6 +8,7 @@ from medcontract.problems import plain_name, plural, shorten
 from medcontract.rendering.page import (
     Bullets,
     Fact,
+    FigureName,
     Line,
     Link,
     Outcome,
@@ -73,6 +74,7 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
     truth = contracts_line(file.contract for file in board.truth)
     return Page(
         title=f"{board._title}: leaderboard" if board._title else f"Leaderboard: {board.track}",
+        subtitle=board._occasion,
         verdict=_verdict(board, len(ranked), valid),
         role="good" if ranked or (board.blind and valid) else "bad",
         lines=[
@@ -85,7 +87,7 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
         sections=[
             *sections,
             *inputs("Truth", board.truth),
-            Section("Contracts", [Bullets(named)]),
+            Section("Contracts", [Bullets(named)], folded=True),
             *protocol(board.protocol),
         ],
         contracts="; ".join([truth, *(f"{who}: {contract_names(names)}" for who, names, _ in groups)]),
@@ -208,7 +210,6 @@ def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
     rows = [
         (
             _name(entry, f"{entry.rank}.", *(f"[{code}]" for code in entry._flags)),
-            *([entry.decision or "–"] * decided),
             *(
                 number(
                     _value(board, entry, name), units.get(name, ""), entry.interval if name == board.headline else None
@@ -217,6 +218,7 @@ def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
             ),
             *([_range(entry.rank_interval), share_text(entry.first_share)] * (board.intervals is not None)),
             *(number(_value(board, entry, name), units.get(name, "")) for name in shown[1:]),
+            *([entry.decision or "–"] * decided),
         )
         for entry in ranked
     ]
@@ -226,14 +228,14 @@ def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
         values = [entry.headline or 0 for entry in ranked]
         chart = Ranges(_labels(ranked), values, [entry.interval for entry in ranked], texts, _tied(ranked))
     of_intervals = ["ranks", "first"] * (board.intervals is not None)
-    names = [plain_name(name) for name in shown]
-    head = (board._entrant, *["decision"] * decided, *names[:1], *of_intervals, *names[1:])
+    names = [FigureName(plain_name(name)) for name in shown]
+    head = (board._entrant, *names[:1], *of_intervals, *names[1:], *["decision"] * decided)
     used = [n for n in range(len(head)) if any(row[n] != number(None) for row in rows)]
     return Table(
         "Ranking",
         tuple(head[n] for n in used),
         [tuple(row[n] for n in used) for row in rows],
-        text_columns=2 if decided else 1,
+        last_columns=int(decided),
         shares=[] if chart else _shares([_value(board, entry, shown[0]) for entry in ranked]),
         chart=chart,
         line_after=_tied(ranked),

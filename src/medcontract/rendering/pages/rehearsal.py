@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plain_name, plural
-from medcontract.rendering.page import Fact, Outcome, Outcomes, Page, Role, Section, Styled, View
+from medcontract.rendering.page import Fact, FigureName, Outcome, Outcomes, Page, Role, Section, Styled, View
 from medcontract.rendering.pages.score import inputs, protocol, versions, with_direction
 from medcontract.results.rehearsal import Rehearsal, RehearsalCheck, Rehearsed
 from medcontract.results.tables import Table, number
@@ -70,7 +70,7 @@ def _baselines(found: Rehearsal, units: dict[str, str]) -> Table:
          *(number(each.figures.get(name), units.get(name, "")) for name in others))
         for each in valid
     ]  # fmt: skip
-    head = ("submission", "how it was made", plain_name(found.headline), *map(plain_name, others))
+    head = ("submission", "how it was made", *(FigureName(plain_name(name)) for name in (found.headline, *others)))
     note = "What needs no model: a submission that is not better has learned nothing."
     return Table("Baselines", head, rows, note, text_columns=2)
 

@@ -10,6 +10,7 @@ from medcontract.rendering.grouping import fix_first
 from medcontract.rendering.page import (
     Bullets,
     Fact,
+    FigureName,
     FileProblems,
     Gauge,
     Line,
@@ -41,6 +42,7 @@ def score(score: Score, view: View) -> Page:
     reasons = _decision_reasons(score)
     return Page(
         title=f"{score._display.title}: score" if score._display.title else f"Score: {score.track}",
+        subtitle=score._display.occasion,
         verdict=score.decision if score.decision and score.valid else word,
         role="good" if score else "bad",
         lines=list(_outcome(score, word, "; ".join(reasons))),
@@ -126,7 +128,7 @@ def _headline(score: Score, with_interval: bool = True) -> tuple[str, str]:
 
 def with_direction(name: str, lower_is_better: bool) -> str:
     """The name of a headline, with the direction if it is not the usual one."""
-    return f"{name} (lower is better)" if lower_is_better else name
+    return f"{name} (lower is better)" if lower_is_better else FigureName(name)
 
 
 def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
@@ -138,7 +140,7 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
         if note and table.rows and list(table.rows) != repeated:
             table, note = table._replace(note="; ".join(filter(None, [note, table.note]))), ""
         if list(table.rows) not in ([], repeated):
-            found.append(Section(table.title or "Figures", [table]))
+            found.append(Section(table.title or "Figures", [table], on="pages" if table.pages_only else "everything"))
         elif table.rows and table.title:  # pages keep a heading such as Overall
             found.append(Section(table.title, [table], on="pages"))
     found += [Section(table.title, [table]) for table in _subgroups(score)]
@@ -227,7 +229,7 @@ def _values(field: FieldDifference) -> str:
 def inputs(title: str, files: Sequence[InputFile]) -> Iterator[Section]:
     """The files that a result was computed from, with their hashes."""
     if files:
-        yield Section(title, [Bullets([_input(file) for file in files])])
+        yield Section(title, [Bullets([_input(file) for file in files])], folded=True)
 
 
 def _input(file: InputFile) -> Line:
@@ -239,9 +241,9 @@ def _input(file: InputFile) -> Line:
 
 def protocol(used: ProtocolUsed) -> Iterator[Section]:
     version = f"{used.id} v{used.version}, fingerprint "
-    yield Section("Protocol", [Paragraph([f"protocol {version}", Styled(used.fingerprint, "digest")])])
+    yield Section("Protocol", [Paragraph([f"protocol {version}", Styled(used.fingerprint, "digest")])], folded=True)
     values = [(name, parameter_text(value)) for name, value in used.parameters.items()]
-    yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages")
+    yield Section("Parameters", [Pairs(("parameter", "value"), values)], on="pages", folded=True)
 
 
 def p_value(p: float) -> str:

@@ -8,9 +8,18 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from medcontract.contracts import registry
 from medcontract.problems import plural
 from medcontract.results.score import Score
-from medcontract.results.tables import Table, by_class_table, figures_table, long_table, number
+from medcontract.results.tables import (
+    Table,
+    by_class_table,
+    class_table,
+    figures_table,
+    long_table,
+    matrix_table,
+    number,
+)
 from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.plausibility import VALUE_CODE, Watch
 from medcontract.scoring.rational import exact_sum, mean_or_none, rounded
@@ -128,6 +137,26 @@ class ReportsScorer(Scorer):
             second=means.accuracy,
             reasons=all_reasons,
         )
+
+    def pictures(self, tally: Tally) -> Iterator[Table]:
+        """The confusion matrices of both classifications, and what follows from them, over all runs."""
+        truth, runs = tally.data
+        for field in ("specialty", "urgency"):
+            of = attrgetter(field)
+            classes = registry.find("reports/truth").record_schema["properties"][field]["enum"]
+            counted = Counter[tuple[str, str]]()
+            for labels in (each.labels for each in runs.values()):
+                counted.update({(of(true), of(said)): 0 for true, said in labels})
+                for (true, said), times in labels.items():
+                    counted[of(true), of(said)] += times
+            cases = Counter[str]()
+            for item, times in truth.items():
+                cases[of(item)] += times * len(runs)
+            matrix = {true: {said: counted[true, said] for said in classes} for true in classes}
+            for true, row in matrix.items():
+                row["unprocessed"] = cases[true] - sum(row.values())
+            yield matrix_table(f"Confusion matrix of {field}", matrix)
+            yield class_table(f"Precision, recall and reports of {field} ", matrix)
 
     def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
         from medcontract.scoring.reports.resampled import resampled
