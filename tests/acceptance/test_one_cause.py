@@ -93,3 +93,15 @@ def test_the_next_step(call: Call, tmp_path: Path) -> None:
     assert "Next" not in call("validate", truth_file(tmp_path, "triage")).out
     bad = put(tmp_path / "bad.json", "lesions/truth", [*TRUTH["lesions"], TRUTH["lesions"][0]])
     assert "Next" not in call("validate", sent, bad).out
+
+
+def test_files_of_the_same_name(call: Call, tmp_path: Path) -> None:
+    """Problems show the paths where two files have the same name, and only there."""
+    first, second = (
+        sent_file(tmp_path / folder, "lesions", SENT["lesions"][n : n + 10]) for folder, n in (("a", 0), ("b", 9))
+    )
+    ran = call("preflight", first, second)
+    assert "a/sent.json is lesions/predictions" in ran.out
+    assert "b/sent.json is lesions/predictions" in ran.out
+    assert f"{second}:1:" in ran.out or f"{first}:1:" in ran.out
+    assert str(second) not in call("preflight", second, "--format", "json").out

@@ -64,6 +64,8 @@ class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
 
     _contracts: tuple[str, ...] = ()
     """The contracts of the files that were checked."""
+    _shared: tuple[str, ...] = ()
+    """Names that several of the files have."""
 
     _listed = "problems"
     _columns = ("check", "status", "detail", *PROBLEM_COLUMNS)
@@ -99,7 +101,7 @@ class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
         score = None if self.score is None else self.score._failing_on_warnings()
         refused = None if score is self.score else score
         checks = tuple(check._failing_on_warnings(refused) for check in self.checks)
-        return replace(Preflight.of(checks, score), _contracts=self._contracts)
+        return replace(Preflight.of(checks, score), _contracts=self._contracts, _shared=self._shared)
 
     def __bool__(self) -> bool:
         """Whether no check failed."""

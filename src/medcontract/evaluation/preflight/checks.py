@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -71,7 +73,8 @@ def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | N
     scored, score, check = _score_check(session, reported)
     checks += _track_checks(session, scored)
     checks += [named_file_check(each, session, given.found) for each in track.linked_files.named]
-    return replace(Preflight.of((*checks, check), score), _contracts=tuple(files.groups))
+    shared = tuple(name for name, times in Counter(part.name for part in files.parts()).items() if times > 1)
+    return replace(Preflight.of((*checks, check), score), _contracts=tuple(files.groups), _shared=shared)
 
 
 def _files_check(files: Files, track: Track | None = None, scorer: Scorer | None = None) -> Check:
@@ -95,10 +98,10 @@ def _describe(files: Files) -> str:
     """List the files with their contracts, or only how many there are of each."""
     kinds: dict[str, list[str]] = {}
     each_file = []
-    for part in files.parts():
+    for part, name in zip(files.parts(), _names(files.parts()), strict=True):
         kind = part.contract.id + (f" ({part.how.removeprefix('recognized ')})" if part.how else "")
-        kinds.setdefault(kind, []).append(part.name)
-        each_file.append(f"{part.name} is {kind}")
+        kinds.setdefault(kind, []).append(name)
+        each_file.append(f"{name} is {kind}")
     text = ", ".join(each_file)
     if len(each_file) > _FEW_FILES:
         counts = ((f"{plural(len(names), 'file')} are" if names[1:] else f"{names[0]} is") for names in kinds.values())
@@ -116,6 +119,14 @@ def _unused_checks(files: Files) -> Iterator[Check]:
         yield Check(
             id=which, title="All files are used, and none is missing", status="passed", detail=note, _noted=True
         )
+
+
+def _names(parts: Sequence[Part]) -> list[str]:
+    """Return the names of files, with their folders where two have the same name."""
+    times = Counter(part.name for part in parts)
+    return [base_name(os.path.dirname(part.source.name)) + "/" + part.name
+            if times[part.name] > 1 and not part.alias and os.path.dirname(part.source.name) else part.name
+            for part in parts]  # fmt: skip
 
 
 def _contract_checks(session: Session) -> Iterator[Check]:
@@ -140,7 +151,7 @@ def _contract_checks(session: Session) -> Iterator[Check]:
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         yield Check(
             id=contract_id,
-            title=f"{', '.join(part.name for part in parts)} {'satisfy' if parts[1:] else 'satisfies'} {contract_id}",
+            title=f"{', '.join(_names(parts))} {'satisfy' if parts[1:] else 'satisfies'} {contract_id}",
             status="failed" if errors else "passed",
             detail=", ".join(counted),
             problems=() if hidden else (*problems, *remarks),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from medcontract.results.validation import FileReport, SkippedFile, Validation
 
 if TYPE_CHECKING:
     from medcontract.results.preflight import Check, Fix, Preflight
+    from medcontract.results.score import FileProblem
 
 _MOST_SKIPPED = 5
 """The number of files that a terminal shows for each reason."""
@@ -176,9 +177,9 @@ def preflight(checklist: Preflight, view: View) -> Page:
     notes += [f"{plural(len(skipped), 'check')} skipped"] * bool(skipped and not failed)
     role: Role = "bad" if failed else "warning" if notes else "good"
     verdict, before = ("Not ready", ": ") if failed else ("Ready", ", ")
-    scored = checklist.score
+    scored, shared = checklist.score, checklist._shared
     sections = [
-        Section(title, [Outcomes(("check", "detail"), [_item(check, word, its) for check in by_outcome[outcome]])],
+        Section(title, [Outcomes(("check", "detail"), [_item(each, word, its, shared) for each in by_outcome[outcome]])],
                 outcome=outcome == "failed")
         for outcome, (word, its, title) in _OUTCOMES.items()
         if by_outcome[outcome]
@@ -191,7 +192,7 @@ def preflight(checklist: Preflight, view: View) -> Page:
         role=role,
         lines=[[Styled(verdict.upper(), "error" if failed else role), f"{before * bool(notes)}{', '.join(notes)}."]],
         last=True,
-        advice=_failed_first(failed),
+        advice=_failed_first(failed, shared),
         about=[f"{', '.join(notes)}."] if notes else [],
         facts=[] if scored is None else of_score.facts(scored),
         sections=sections,
@@ -200,10 +201,10 @@ def preflight(checklist: Preflight, view: View) -> Page:
     )
 
 
-def _failed_first(failed: Sequence[Check]) -> str:
+def _failed_first(failed: Sequence[Check], shared: Collection[str]) -> str:
     if not failed:
         return ""
-    problems = [(each.file, each) for check in failed for each in check.problems if each.severity == "error"]
+    problems = [each for check in failed for each in _named(check.problems, shared) if each[1].severity == "error"]
     shown = len(failed) + sum(max(check._found, len(check.problems)) for check in failed)
     first = failed[0]
     if problems and (first.problems or first.id != "files"):
@@ -211,7 +212,12 @@ def _failed_first(failed: Sequence[Check]) -> str:
     return f"Fix this first: {first.title}: {first.detail}" if len(failed) > 1 else ""
 
 
-def _item(check: Check, word: str, role: Role) -> Outcome:
+def _named(problems: Sequence[FileProblem], shared: Collection[str]) -> list[tuple[str, FileProblem]]:
+    """The problems with the names of their files, or with paths where two files have the same name."""
+    return [(each._path or each.file if each.file in shared else each.file, each) for each in problems]
+
+
+def _item(check: Check, word: str, role: Role, shared: Collection[str]) -> Outcome:
     listed = FileProblems(
         [(problem.file, problem) for problem in check.problems], max(check._found, len(check.problems))
     )
