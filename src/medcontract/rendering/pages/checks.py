@@ -179,10 +179,10 @@ def preflight(checklist: Preflight, view: View) -> Page:
     verdict, before = ("Not ready", ": ") if failed else ("Ready", ", ")
     scored, shared = checklist.score, checklist._shared
     sections = [
-        Section(title, [Outcomes(("check", "detail"), [_item(each, word, its, shared) for each in by_outcome[outcome]])],
+        Section(title, [Outcomes(("check", "detail"), [_item(each, word, its, shared) for each in there])],
                 outcome=outcome == "failed")
         for outcome, (word, its, title) in _OUTCOMES.items()
-        if by_outcome[outcome]
+        if (there := by_outcome[outcome])
     ]  # fmt: skip
     if scored is not None:
         sections += [each._replace(on="pages") for each in of_score.sections(scored, view, problems=False)]
