@@ -8,8 +8,7 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from medcontract.lazy_patterns import lazy_pattern
-from medcontract.problems import Finding, plural
+from medcontract.problems import Finding, is_plain, plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
 from medcontract.scoring.marks import Unscored
@@ -398,10 +397,6 @@ TRACK = Track(
 )
 
 
-_NAME = lazy_pattern(r"[^\W_][\w /()-]{0,39}")
-"""The name of an intervention, and not a sentence about a patient."""
-
-
 def _group_tables(cases: Sequence[dict[str, Any]]) -> Iterator[Table]:
     """Figures by intervention, and the distribution of lead times. A name that may be data is a number."""
     times: dict[str, list[float]] = {}
@@ -413,7 +408,7 @@ def _group_tables(cases: Sequence[dict[str, Any]]) -> Iterator[Table]:
         for name in ("false_positives", "misses")
     )
     groups = sorted({*times, *wrong, *missed})
-    hidden = {group: f"intervention {n}" for n, group in enumerate(groups, 1) if not _NAME.fullmatch(group)}
+    hidden = {group: f"intervention {n}" for n, group in enumerate(groups, 1) if not is_plain(group)}
     rows = [
         (
             hidden.get(group, group),
