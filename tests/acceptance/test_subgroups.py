@@ -295,6 +295,8 @@ def test_intervals_of_groups(call: Call) -> None:
     first, second = grouped(call, truth, sent, "--by", "site", "--groups", groups, "--intervals")
     assert first["intervals"]["/accuracy"] == pytest.approx([0.467695, 0.911058], abs=2e-6)
     assert second["intervals"]["/accuracy"][1] == 1
+    assert "] " in next(line for line in call("score", truth, sent, "--by", "site", "--groups", groups, "--intervals")
+                        .out.splitlines() if line.startswith("  A "))  # fmt: skip
     assert first["intervals"].keys() == {place for place, value in first["figures"].items() if value is not None}
 
 

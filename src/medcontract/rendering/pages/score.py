@@ -171,7 +171,8 @@ def _subgroups(score: Score) -> Iterator[Table]:
             (
                 "missing" if group.value is None else shorten(group.value) if isinstance(group.value, str)
                 else number(group.value),
-                number(group.cases) if group.cases is not None else "hidden", number(group.headline, unit),
+                number(group.cases) if group.cases is not None else "hidden",
+                number(group.headline, unit, group._headline),
                 number(group.gap, unit) if group.gap is None or group.gap <= 0 else f"+{number(group.gap, unit)}",
             )
             for group in groups
