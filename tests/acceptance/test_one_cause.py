@@ -103,5 +103,5 @@ def test_files_of_the_same_name(call: Call, tmp_path: Path) -> None:
     ran = call("preflight", first, second)
     assert "a/sent.json is lesions/predictions" in ran.out
     assert "b/sent.json is lesions/predictions" in ran.out
-    assert f"{second}:1:" in ran.out or f"{first}:1:" in ran.out
+    assert f"      {second}:1:" in ran.out or f"      {first}:1:" in ran.out
     assert str(second) not in call("preflight", second, "--format", "json").out

@@ -218,9 +218,7 @@ def _named(problems: Sequence[FileProblem], shared: Collection[str]) -> list[tup
 
 
 def _item(check: Check, word: str, role: Role, shared: Collection[str]) -> Outcome:
-    listed = FileProblems(
-        [(problem.file, problem) for problem in check.problems], max(check._found, len(check.problems))
-    )
+    listed = FileProblems(_named(check.problems, shared), max(check._found, len(check.problems)))
     return Outcome(word, role, check.title, check.detail, problems=listed)
 
 
