@@ -167,10 +167,6 @@ _CLEAN_FILES: tuple[Row, ...] = (
         "leaderboard", "leaderboard_100", "leaderboard_100_truth.csv", ("--intervals",), "", (), "", 500,
     ),
     Row(
-        "leaderboard-intervals", "`leaderboard --intervals`, {files} submissions of {each} lesions", "leaderboard_100",
-        "leaderboard", "leaderboard_100", "leaderboard_100_truth.csv", ("--intervals",), "", (), "", 500,
-    ),
-    Row(
         "validate-lesions", "`validate`, {records} lesions", "lesions_1m", "validate", "lesions_1m.jsonl", None, (),
         _ORJSON, ("pydantic_script.py", "lesions"), "pydantic", 150,
     ),
