@@ -101,10 +101,10 @@ def spearman(metric: Metric, counts: ClassCounts, parameters: Parameters) -> Met
     ranked: Counter[tuple[float, float]] = Counter()
     for y, _, times in _rows(counts):
         true[y] += times
-    low, high = (_place(true, position)[0] for position in ((counts.cases - 1) // 2, counts.cases // 2))
+    middle, _ = _place(true, (counts.cases - 1) // 2)  # of an even count the lower one: what is above it is above both
     for y, p, times in _rows(counts):
         if p is None:
-            p = -inf if y > low and y >= high else inf  # above the middle of the two
+            p = -inf if y > middle else inf
         ranked[y, p] += times
     predicted: Counter[float] = Counter()
     for (_, p), times in ranked.items():
