@@ -114,6 +114,7 @@ class Challenge:
     check_schemas = _method(api.check_schemas)
     diff_schemas = _method(api.diff_schemas)
     bundle = _method(api.bundle)
+    check_page = _method(api.check_page)
 
     def get_protocol(self, track: str | None = None, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
         """Return the protocol of the challenge."""

@@ -85,7 +85,7 @@ def _expected(covering: Iterable[CompiledContract], cases: tuple[Source, str | N
         truths = [rule.other for rule in entry.file_rules if isinstance(rule, Covers)]
         found[truths[0]] = [dict(zip(fields, each, strict=True)) for each in ids]
     if not found:
-        raise refused or CallError("none of the contracts has a record per case", "pass others with --contract")
+        raise refused or CallError("none of the contracts has a record per case", "pass the ids of others")
     return found
 
 
