@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hmac
 import json
 from collections.abc import Callable
 from functools import partial
+from math import sqrt
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -325,3 +328,114 @@ def test_stroke_of_the_specification(call: Call, tmp_path: Path) -> None:
     truth.write_text(json.dumps({"truth": records}))
     ran = call("challenge", "rehearse", toml, "--truth", truth, "--format", "json")
     assert (ran.code, ran.json["submissions"][0]["headline"]) == (0, 1.0)
+
+
+# --- the smallest difference that a truth can show
+
+
+@pytest.fixture
+def coin(tmp_path: Path) -> tuple[Path, Path]:
+    """A challenge with two labels, ranked by accuracy, and a truth in which 200 of 400 cases have each."""
+    pytest.importorskip("numpy")
+    toml, truth = tmp_path / "coin.toml", tmp_path / "coin.csv"
+    label = 'label = { one_of = ["heads", "tails"] }'
+    toml.write_text(
+        f'id = "coin"\nkey = "case_id"\n[prediction]\n{label}\n[truth]\n{label}\n[[metric]]\nname = "accuracy"\n'
+        'kind = "accuracy"\nfield = "label"\n[score]\nheadline = "accuracy"\n'
+    )
+    truth.write_text("case_id,label\n" + "".join(f"K{n},{_side(n)}\n" for n in range(400)))
+    return toml, truth
+
+
+def _side(case: int) -> str:
+    return ("heads", "tails")[case % 2]
+
+
+def _half_right(which: str) -> list[str]:
+    """The answers that a rehearsal makes: a hash of the id decides which are right, and draws the others."""
+
+    def hashed(case: int, purpose: str) -> int:
+        text = json.dumps([purpose, f"K{case}"]).encode()
+        return int.from_bytes(hmac.digest(b"medcontract/rehearsal/1", text, "sha256")[:8])
+
+    return [_side(n) if hashed(n, f"right{which}") % 2 else _side(hashed(n, f"prior{which}") % 400) for n in range(400)]
+
+
+def test_the_smallest_difference_by_hand(call: Call, coin: tuple[Path, Path], tmp_path: Path) -> None:
+    """Each of two submissions is right in 3 of 4 cases: 1/2 known, and half of the others by chance.
+
+    The difference in a case is 1 or -1 with 3/16 each, so its variance is 3/8, and z times the standard deviation of
+    the mean of 400 is 1.96 * sqrt(3/8 / 400) = 0.0600, give or take what chance made of these answers. From the answers
+    themselves it follows up to the error of 1000 resamples, and a ranking of the two gives the same number.
+    """
+    toml, truth = coin
+    ran = call("challenge", "rehearse", toml, "--truth", truth, "--intervals", "--format", "json")
+    found = ran.json
+    published("medcontract/rehearsal").validate(found)
+    assert found["detectable"] == pytest.approx(0.0600, rel=0.15)
+    both = _half_right(""), _half_right(" again")
+    right = [[said == _side(n) for n, said in enumerate(answers)] for answers in both]
+    each = [one - other for one, other in zip(*right, strict=True)]
+    mean = sum(each) / 400
+    s = sqrt(sum((d - mean) ** 2 for d in each) / 400 / 400)
+    assert found["detectable"] == pytest.approx(NormalDist().inv_cdf(0.975) * s, rel=0.06)
+    for number, answers in enumerate(both):
+        text = "".join(f"K{n},{said}\n" for n, said in enumerate(answers))
+        (tmp_path / f"team{number}.csv").write_text(f"case_id,label\n{text}")
+    board = call("leaderboard", truth, tmp_path / "team0.csv", tmp_path / "team1.csv", "--challenge", toml,
+                 "--intervals", "--format", "json").json  # fmt: skip
+    assert found["detectable"] == board["detectable"]
+
+
+def test_the_smallest_difference_depends_on_the_level(coin: tuple[Path, Path]) -> None:
+    """z is 1.6449 at 90 % and 1.9600 at 95 %; the standard deviation is the same."""
+    challenge, truth = Challenge.load(coin[0]), coin[1]
+    usual = challenge.rehearse(truth, intervals=True).detectable
+    lower = challenge.rehearse(truth, parameters={"level": 0.9}).detectable
+    assert usual
+    assert lower
+    assert lower / usual == pytest.approx(1.6448536 / 1.9599640, abs=1e-4)
+
+
+def test_the_smallest_difference_in_words(call: Call, coin: tuple[Path, Path], tmp_path: Path) -> None:
+    toml, truth = coin
+    given = ("challenge", "rehearse", toml, "--truth", truth)
+    plain = call(*given, "--format", "json")
+    assert (plain.code, "detectable" in plain.json, "detectable" in _statuses(plain.json)) == (0, False, False)
+    toml.write_text(toml.read_text() + "[uncertainty]\nintervals = true\n")
+    asked = call(*given, "--format", "json").json
+    value = f"{asked['detectable']:.4f}"
+    sentence = f"differences of accuracy below about {value} may be chance (400 cases, level 95 %)"
+    assert (_detail(asked, "detectable"), _statuses(asked)["detectable"]) == (sentence, "passed")
+    for format_ in ("text", "markdown", "html"):
+        assert sentence in call(*given, "--format", format_).out.replace("&nbsp;", " ").replace("\\", "")
+
+
+def test_the_smallest_difference_of_clusters(call: Call, coin: tuple[Path, Path]) -> None:
+    """A cluster asks for it, too, and is what is counted."""
+    toml, truth = coin
+    toml.write_text(changed(toml.read_text(), "[truth]\n", '[truth]\nfamily = { type = "text" }\n'))
+    truth.write_text("case_id,label,family\n" + "".join(f"K{n},{_side(n)},F{n // 8}\n" for n in range(400)))
+    found = call("challenge", "rehearse", toml, "--truth", truth, "--cluster", "family", "--format", "json").json
+    assert "(50 clusters, level 95 %)" in _detail(found, "detectable")
+
+
+@pytest.mark.parametrize("labels", [["ischemic"] * 30, ["ischemic", "none", "hemorrhagic", "none"]])
+def test_a_truth_that_can_show_no_difference(tmp_path: Path, stroke: Callable[..., Any], labels: list[str]) -> None:
+    """AUROC is undefined for all cases, or for too many resamples."""
+    pytest.importorskip("numpy")
+    found = stroke(_truth(tmp_path, labels), "--intervals")
+    assert ("detectable" in found, _statuses(found)["detectable"]) == (False, "warning")
+    assert _detail(found, "detectable").startswith("it is not known which differences this truth can show: ")
+
+
+def test_a_truth_with_too_few_cases(call: Call, coin: tuple[Path, Path]) -> None:
+    """With four cases, 2.58 * sqrt(3/8 / 4) is about 0.8, and answers drawn at random are wrong in half of them."""
+    toml, truth = coin
+    truth.write_text("case_id,label\n" + "".join(f"K{n},{_side(n)}\n" for n in range(4)))
+    given = ("--truth", truth, "--parameter", "level=0.99", "--format", "json")
+    found = call("challenge", "rehearse", toml, *given).json
+    drawn = next(each["headline"] for each in found["submissions"] if each["name"] == "prior")
+    assert found["detectable"] > 1 - drawn
+    assert _statuses(found)["detectable"] == "warning"
+    assert _detail(found, "detectable").endswith("also that of the right answers from those drawn at random")

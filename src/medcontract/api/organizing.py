@@ -328,6 +328,8 @@ def rehearse(
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
+    intervals: bool = False,
+    cluster: str | None = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
@@ -342,7 +344,8 @@ def rehearse(
     They are perfect, inverted, constant, drawn at random, shuffled, incomplete, failed, and have the mistakes that
     people make. The result is falsy if one of them is treated wrongly; with `strict`, also if there are warnings. With
     `platform`, each is scored through the bundle of that platform, too. `baselines` are submissions that are known to
-    be better than chance. `truth` are the files or folders of the organizer. Raises `CallError`, and
+    be better than chance. With `intervals` it says which differences between submissions this truth can show;
+    `cluster` is the one of `score`. `truth` are the files or folders of the organizer. Raises `CallError`, and
     `MedcontractError` for a truth with errors.
     """
     options = CallOptions.of(locals())

@@ -391,11 +391,14 @@ def jobs(about: str, default: str = "as many as pay off") -> Callable[[F], F]:
     )  # fmt: skip
 
 
+cluster = click.option(
+    "--cluster", metavar="FIELD",
+    help="Draw the cases with the same value of FIELD, such as a patient, together. Implies --intervals.",
+)  # fmt: skip
 intervals = together(
     click.option("--intervals", is_flag=True, help="Show how sure the figures are: intervals from resamples."),
-    click.option("--cluster", metavar="FIELD",
-                 help="Draw the cases with the same value of FIELD, such as a patient, together. Implies --intervals."),
-)  # fmt: skip
+    cluster,
+)
 scoring = together(
     contract(),
     pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint."),

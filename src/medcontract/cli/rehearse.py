@@ -14,6 +14,7 @@ Examples:
   medcontract rehearse truth.csv
   medcontract rehearse truth.csv --platform codabench --out rehearsal.html
   medcontract rehearse truth.csv --baseline our-model.csv
+  medcontract rehearse truth.csv --intervals                     is it large enough?
 """
 arguments = options.together(
     click.option(
@@ -29,7 +30,8 @@ arguments = options.together(
     options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint."),
     options.protocol,
     options.pairs("--set", "header", "Set a header field that the files do not contain."),
-    options.exclude, options.strict, options.limits, options.result("Rehearsal"),
+    click.option("--intervals", is_flag=True, help="Show which differences between submissions this truth can show."),
+    options.cluster, options.exclude, options.strict, options.limits, options.result("Rehearsal"),
 )  # fmt: skip
 """The options that both rehearsals have."""
 

@@ -134,16 +134,19 @@ def without(sheets: Sequence[Sheet], records: Sequence[Sequence[Record]], left: 
     }
 
 
-def prior(sheet: Sheet) -> list[Record]:
+def prior(sheet: Sheet, which: str = "") -> list[Record]:
     """Return a record for each case, with the answer of a case that a hash chooses."""
     count = len(sheet.answers)
-    return [sheet.record(case, sheet.answers[sheet.hash(case, "prior") % count]) for case in range(count)]
+    return [sheet.record(case, sheet.answers[sheet.hash(case, f"prior{which}") % count]) for case in range(count)]
 
 
-def half_right(sheet: Sheet) -> list[Record]:
-    """Return right answers for about half of the cases, and drawn ones for the others."""
-    drawn, right = prior(sheet), sheet.right()
-    return [right[case] if sheet.hash(case, "right") % 2 else drawn[case] for case in range(len(right))]
+def half_right(sheet: Sheet, which: str = "") -> list[Record]:
+    """Return right answers for about half of the cases, and drawn ones for the others.
+
+    `which`: another name gives other cases and draws.
+    """
+    drawn, right = prior(sheet, which), sheet.right()
+    return [right[case] if sheet.hash(case, f"right{which}") % 2 else drawn[case] for case in range(len(right))]
 
 
 def _shuffled(sheet: Sheet) -> list[Record]:

@@ -16,10 +16,10 @@ from medcontract.evaluation.contest import Contest
 from medcontract.evaluation.files import GivenFile, GivenFiles, read
 from medcontract.evaluation.imitating import Made, Record, Sheet, half_right, made, without
 from medcontract.evaluation.preflight.checks import preflight
-from medcontract.evaluation.ranking import feedback_on
+from medcontract.evaluation.ranking import feedback_on, leaderboard
 from medcontract.evaluation.score import described_input, title, versions
 from medcontract.evaluation.settings import Settings
-from medcontract.evaluation.submissions import Submission
+from medcontract.evaluation.submissions import FoundSubmissions, Submission
 from medcontract.problems import Finding, plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.rehearsal import Rehearsal, RehearsalCheck, Rehearsed
@@ -82,13 +82,15 @@ def rehearse(
     `baselines` are submissions that are known to be better than chance. `on_platform` returns what scores a submission
     through the bundle of a platform, ranked by a headline.
     """
-    contest = Contest(tuple(truth), settings._replace(progress=None, jobs=1))
-    return _Rehearsal(contest, settings).run(baselines, platform, on_platform)
+    plain = settings._replace(intervals=False)  # of two submissions only, at the end
+    contest = Contest(tuple(truth), plain._replace(progress=None, jobs=1))
+    wanted = settings.wants_intervals(contest.track, contest.scorer.protocol)
+    return _Rehearsal(contest, plain, wanted).run(baselines, platform, on_platform)
 
 
 class _Rehearsal:
-    def __init__(self, contest: Contest, settings: Settings) -> None:
-        self.contest, self.settings = contest, settings
+    def __init__(self, contest: Contest, settings: Settings, intervals: bool) -> None:
+        self.contest, self.settings, self.intervals = contest, settings, intervals
         self.on_platform: OnPlatform | None = None
         self.sheets = _sheets(contest)
         self.checks: list[RehearsalCheck] = []
@@ -117,6 +119,7 @@ class _Rehearsal:
         self._check_baselines(tried, headline)
         if self.on_platform:
             self._check_platform(headline)
+        detectable = self._check_detectable(headline) if self.intervals else None
         track = self.contest.track
         return Rehearsal(
             ok=not any(check.status == "failed" for check in self.checks),
@@ -130,6 +133,7 @@ class _Rehearsal:
                 *(self._rehearsed("baseline", name, score, score.valid, ()) for name, score in tried),
             ),
             checks=tuple(self.checks),
+            detectable=detectable,
             **versions(),
             _title=title(),
             _figures=track.figures,
@@ -305,6 +309,34 @@ class _Rehearsal:
                 detail += ": are labels inverted, or rows shifted?"
             status = "passed" if good else "failed"
             self._add("baseline", f"The baseline {plain_name(name)} is better than chance", status, detail)
+
+    def _check_detectable(self, headline: str) -> float | None:
+        """Return from which difference on two submissions can be told apart that are right in about half of the cases.
+
+        They agree only by chance, so others that agree more can be told apart at smaller differences.
+        """
+        files = [
+            {sheet.name: sheet.file(half_right(sheet, which)) for sheet in self.sheets} for which in ("", " again")
+        ]
+        submissions = [_submission(Made(f"half right {n}", "", each)) for n, each in enumerate(files, 1)]
+        settings = self.settings._replace(intervals=True, progress=None, jobs=1)
+        board = leaderboard(self._truth_again(), FoundSubmissions(submissions, []), settings)
+        heading, found, sure = "Submissions can be told apart", board.detectable, board.intervals
+        if not found or sure is None or board.headline != headline:
+            known = [*(sure.undefined.values() if sure else ()), *(why for e in board.submissions for why in e.reasons)]
+            why = next(iter(known), f"{plain_name(headline)} of half-right submissions is undefined or always the same")
+            self._add("detectable", heading, "warning", f"it is not known which differences this truth can show: {why}")
+            return None
+        (perfect,), (drawn,) = self._of("perfect"), self._of("prior")
+        detail = (
+            f"differences of {plain_name(headline)} below about {number(found)} may be chance "
+            f"({plural(sure.units, 'cluster' if sure._clustered else 'case')}, level {sure.level * 100:g} %)"
+        )
+        few = perfect.headline is not None and drawn.headline is not None
+        few = few and abs((perfect.headline or 0) - (drawn.headline or 0)) < found
+        detail += ", also that of the right answers from those drawn at random" if few else ""
+        self._add("detectable", heading, "warning" if few else "passed", detail)
+        return found
 
     # The platform.
 

@@ -67,7 +67,8 @@ class Rehearsal(Result, frozen=True, kw_only=True):
     checks: tuple[RehearsalCheck, ...]
     """What was checked."""
     detectable: float | None = None
-    """With --intervals: the smallest difference between two submissions that this truth can show."""
+    """With --intervals: the smallest difference of the headline that this truth can show, estimated from two
+    submissions that are right in about half of the cases."""
     medcontract_version: Str
     """The version of medcontract that wrote this."""
     environment: Environment

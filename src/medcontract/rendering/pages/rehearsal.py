@@ -25,7 +25,7 @@ def rehearsal(found: Rehearsal, view: View) -> Page:
     unit = units.get(found.headline, "")
     facts += [Fact(f"{name}: {k}", number(by_name[k].headline, unit)) for k in ("perfect", "prior") if k in by_name]
     if found.detectable is not None:
-        facts.append(Fact("smallest difference", number(found.detectable), "that this truth can show"))
+        facts.append(Fact("smallest difference", number(found.detectable, unit), "that this truth can show"))
     outcome = f"{verdict.upper()}  {found.track}"
     counted = [plural(failed, "check") + " failed"] * bool(failed) + [plural(warned, "warning")] * bool(warned)
     shown = (check for check in found.checks if not view.quiet or check.status in ("failed", "warning"))
