@@ -271,6 +271,39 @@ def test_nothing_is_guessed(call: Call, text: str, code: str) -> None:
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_there_are_never_more_errors(call: Call) -> None:
+    """Rules are only checked for records with the right structure: the repaired copy of a segment would break two."""
+    segment: dict[str, Any] = {
+        "case_id": "C-1", "segment_id": "C-1-00", "segment_start_time_sec": 0.0, "segment_stop_time_sec": 300.0,
+        "start_of_case": True, "at_admission": False, "end_of_case": True, "ehr_file_name": "e.csv",
+        "gt_lsi_list": [{"lsi_group": "Airway", "lsi_description": "IV", "in_hospital": 0, "elapsed_from_start": 9.5}],
+        "vs_file_name": "v.csv", "gt_file_name": "g.json",
+    }  # fmt: skip
+    copy = json.loads(json.dumps(segment))
+    copy["gt_lsi_list"][0]["in_hospital"] = True
+    other = {**segment, "case_id": "C-2", "segment_id": "C-2-00", "at_admission": "no"}
+    lines = [json.dumps(each) for each in (segment, copy, other)]
+    Path("truth.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert medcontract.validate("truth.jsonl", "triage/ground-truth").errors == 2
+    fixed = medcontract.fix("truth.jsonl", "triage/ground-truth", write=True)
+    assert fixed.remaining.errors == 1
+    lines[2] = lines[2].replace('"no"', "false")  # a repair of another kind, which does no harm
+    assert Path("truth.jsonl").read_text(encoding="utf-8") == "\n".join(lines)
+
+
+def test_a_wrong_column_is_wrong_in_every_row(call: Call) -> None:
+    """Its right name is written even if that shows repeated ids; a wrong cell that hides them stays."""
+    header, row = LESIONS.splitlines()
+    name = header.replace("image_id", "Image-ID")
+    Path("names.csv").write_text("\n".join([name, *[row] * 5]), encoding="utf-8")
+    assert medcontract.fix("names.csv", write=True).remaining.errors == 4
+    assert Path("names.csv").read_text(encoding="utf-8").startswith(header)
+    text = "\n".join([header, row, row.replace("0.1", "60 %", 1)])
+    Path("cells.csv").write_text(text, encoding="utf-8")
+    assert medcontract.fix("cells.csv", write=True).remaining.errors == 1
+    assert Path("cells.csv").read_text(encoding="utf-8") == text  # as 0.6 the sum would be wrong, too
+
+
 def test_an_error_without_answer_stays(call: Call) -> None:
     """Where there is no answer, an 'error' that means none is not removed: the record would lack everything."""
     Path("sent.json").write_text(_changed(error="NaN", specialty=..., urgency=..., follow_up=...), encoding="utf-8")

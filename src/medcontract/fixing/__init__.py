@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import CallError
 from medcontract.evaluation.template import expected_ids
 from medcontract.fixing.ids import UNKNOWN_ID, Id, IdSink, right_ids
-from medcontract.fixing.json_texts import Place, fixed_document, fixed_lines, fixed_values
+from medcontract.fixing.json_texts import Place, Repaired, fixed_document, fixed_lines, fixed_values
 from medcontract.fixing.meanings import Repair
 from medcontract.fixing.tables import fixed_rows, fixed_table
 from medcontract.reading.source import Source, Unreadable, open_source
@@ -130,28 +131,60 @@ def _fixed_text(
             text, found = fixed_document(text) if container is JSON else fixed_lines(text)
         repairs += found
         report = _validated(text.encode(), path, contract_id) if found else report
+    left: set[str] = set()
     for _ in range(_ROUNDS):
         if report.contract is None:
             break
         contract = registry.find(report.contract)
         ids = _wrong_ids(text, contract, path, cases) if cases else _WrongIds()
-        if container is CSV:
-            new, found = fixed_table(text, contract, commas, ids.fields, ids.right)
-        else:
-            problems = [*report.problems, *ids.problems]
-            new, found = fixed_values(text, contract, problems, container is JSONL, ids.by_place)
+        repair = partial(_repaired, text, report, contract, container, commas, ids)
+        new, found = repair(left)
         after = report if new == text else _validated(new.encode(), path, contract_id)
-        is_worse = _shape_errors(after) > _shape_errors(report) and after.records == report.records
-        if new == text or is_worse or after.contract != report.contract:
+        if _is_worse(after, report):
+            kinds = dict.fromkeys(each.what for each in found)  # each one that does no harm is made
+            new, found, after = text, [], report
+            left.update(kinds)
+            for kind in kinds:
+                more, some = repair(left - {kind})
+                then = _validated(more.encode(), path, contract_id)
+                if not _is_worse(then, after):
+                    new, found, after = more, some, then
+                    left.remove(kind)
+        if new == text or after.contract != report.contract:
             break
         text, report = new, after
         repairs += found
     return text, repairs
 
 
-def _shape_errors(report: FileReport) -> int:
-    """Count the errors in syntax and structure: rules are only checked where these are right."""
-    return sum(problem.severity == "error" and problem.code < "MC2" for problem in report.problems)
+def _repaired(
+    text: str,
+    report: FileReport,
+    contract: CompiledContract,
+    container: Container,
+    commas: bool,
+    ids: _WrongIds,
+    left: Collection[str],
+) -> Repaired:
+    if container is CSV:
+        return fixed_table(text, contract, commas, ids.fields, ids.right, left)
+    problems = [*report.problems, *ids.problems]
+    return fixed_values(text, contract, problems, container is JSONL, ids.by_place, left)
+
+
+def _is_worse(after: FileReport, before: FileReport) -> bool:
+    """Return whether the file has more errors: rules are only checked for records with the right structure.
+
+    They are not compared if other records were read.
+    """
+    return after.records == before.records and _errors(after) > _errors(before)
+
+
+def _errors(report: FileReport) -> int:
+    """Count the errors. One in the columns of a table counts for each record, like a wrong key in JSON."""
+    errors = [problem for problem in report.problems if problem.severity == "error"]
+    columns = sum(problem.line == 1 and problem.column is None and problem.record is None for problem in errors)
+    return len(errors) + columns * (report.records or 0)
 
 
 class _WrongIds(NamedTuple):

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, known_keys, schemas_at, value_at, variants_of
@@ -138,9 +138,17 @@ class _Wrong(NamedTuple):
 
 
 def fixed_values(
-    text: str, contract: CompiledContract, problems: Sequence[Problem], by_line: bool, ids: Mapping[Place, str]
+    text: str,
+    contract: CompiledContract,
+    problems: Sequence[Problem],
+    by_line: bool,
+    ids: Mapping[Place, str],
+    left: Collection[str] = (),
 ) -> Repaired:
-    """`by_line`: a record per line, whose problems have pointers into the record. `ids`: the right ones."""
+    """`by_line`: a record per line, whose problems have pointers into the record. `ids`: the right ones.
+
+    `left`: kinds of repairs that are not made.
+    """
     renames = _renames(text, contract, problems, by_line)
     changes: list[tuple[int, int, str, Repair]] = []
     wrong: dict[str, list[_Wrong]] = defaultdict(list)
@@ -166,6 +174,7 @@ def fixed_values(
             new = json_value(token, schemas, field, commas)
             if new is not None and new != token:
                 changes.append((start, start + len(token), new, Repair(f"corrected '{field}'", problem.line)))
+    changes = [change for change in changes if change[3].what not in left]
     changes = list({change[0]: change for change in changes}.values())  # an id of the wrong type has two problems
     changes.sort(key=lambda change: change[:2])
     parts, at = [], 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 
 from medcontract.contracts.registry import CompiledContract, schemas_at
@@ -19,6 +19,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 _SEP = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
 _SEPARATORS = {";": "semicolons", "\t": "tabs"}
 _INDEX_NAMES = ("", "Unnamed: 0")
+_NO_INDEX = "removed an index column"
 
 
 class Row:
@@ -124,19 +125,27 @@ def _drop_empty_columns(rows: Sequence[Row]) -> list[Repair]:
 
 
 def fixed_table(
-    text: str, contract: CompiledContract, with_commas: bool, fields: Sequence[str], ids: Mapping[Id, Id]
+    text: str,
+    contract: CompiledContract,
+    with_commas: bool,
+    fields: Sequence[str],
+    ids: Mapping[Id, Id],
+    left: Collection[str] = (),
 ) -> Repaired:
-    """Columns and cells. `with_commas`: commas in numbers are decimal. `ids`: the right ones for those in `fields`."""
+    """Columns and cells. `with_commas`: commas in numbers are decimal. `ids`: the right ones for those in `fields`.
+
+    `left`: kinds of repairs that are not made.
+    """
     rows = _rows(_lines(text), ",")
     if not rows:
         return Repaired(text, [])
-    repairs = _drop_index(rows) + _rename_columns(rows[0], contract)
+    repairs = _drop_index(rows, left) + _rename_columns(rows[0], contract, left)
     by_name = {column.name: column for column in contract.columns}
     columns = [by_name.get(name) for name in rows[0].cells]
     records = [row for row in rows[1:] if len(row.cells) == len(columns)]
     answers = _answers(contract, columns)
     for number, column in enumerate(columns):
-        if column is None:
+        if column is None or f"corrected '{column.name}'" in left:
             continue
         schemas = schemas_at(contract.record_schema, column.path)
         commas = with_commas or (column.kind == "number" and decimal_commas(row.cells[number] for row in records))
@@ -148,7 +157,8 @@ def fixed_table(
             if new != cell:
                 repairs.append(Repair(f"corrected '{column.name}'", row.line))
                 row.change([*row.cells[:number], new, *row.cells[number + 1 :]])
-    repairs += _right_ids(rows[0].cells, records, fields, ids)
+    if fields and _expected(fields) not in left:
+        repairs += _right_ids(rows[0].cells, records, fields, ids)
     repairs.sort(key=lambda repair: repair.line or 0)
     return Repaired(_joined(text, rows), repairs) if repairs else Repaired(text, [])
 
@@ -174,27 +184,36 @@ def _right_ids(
             for place, text in zip(places, true, strict=True):
                 cells[place] = text
             row.change(cells)
-            repairs.append(Repair(f"wrote '{fields[-1]}' as it is expected", row.line))
+            repairs.append(Repair(_expected(fields), row.line))
     return repairs
 
 
-def _drop_index(rows: Sequence[Row]) -> list[Repair]:
+def _expected(fields: Sequence[str]) -> str:
+    return f"wrote '{fields[-1]}' as it is expected"
+
+
+def _drop_index(rows: Sequence[Row], left: Collection[str]) -> list[Repair]:
     """Remove a first column without a name that only numbers the rows."""
     numbers = [row.cells[0] for row in rows[1:] if row.cells]
     is_index = bool(rows[0].cells) and rows[0].cells[0] in _INDEX_NAMES and bool(numbers)
-    if not is_index or numbers != list(map(str, range(len(numbers)))):
+    if not is_index or _NO_INDEX in left or numbers != list(map(str, range(len(numbers)))):
         return []
     for row in rows:
         row.change(row.cells[1:])
-    return [Repair("removed an index column", 1)]
+    return [Repair(_NO_INDEX, 1)]
 
 
-def _rename_columns(header: Row, contract: CompiledContract) -> list[Repair]:
+def _rename_columns(header: Row, contract: CompiledContract, left: Collection[str]) -> list[Repair]:
     names, known = header.cells, [column.name for column in contract.columns]
     if len(set(names)) != len(names) or contract.open:
         return []
     unknown, absent = [name for name in names if name not in known], [name for name in known if name not in names]
     new = renamed(unknown, absent, next(iter(contract.spread.values()), ()))
+    new = {old: name for old, name in new.items() if _rename(name) not in left}
     if new:
         header.change([new.get(name, name) for name in names])
-    return [Repair(f"renamed a column to '{name}'", 1) for name in new.values()]
+    return [Repair(_rename(name), 1) for name in new.values()]
+
+
+def _rename(name: str) -> str:
+    return f"renamed a column to '{name}'"
