@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import html
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +20,8 @@ from tests.platform_runs import RUNS, Files, Outcome, unzip
 from tests.support import ROOT
 
 import medcontract
-from medcontract import CallError
+from medcontract import CallError, __version__
+from medcontract.example_files import copy_examples
 
 PLATFORMS = tuple(RUNS)
 SECRET = [{**record, "report_id": f"SECRET-{n}"} for n, record in enumerate(TRUTH["reports"])]
@@ -94,6 +97,14 @@ BROKEN = (
     "Routine (did you mean 'Urgent'?)"
 )
 COLUMN = 119
+NOTHING = (
+    "Submission not scored: no data files in this {kind}: expected a file of reports/predictions (.json, .jsonl, .csv, "
+    ".parquet; columns of a table: report_id, run_id, specialty, urgency, follow_up, processing_time_sec, error)"
+)
+ALONE = (
+    "Submission not scored: it cannot be ranked, because it has no total_score (no telemetry (reports/telemetry), so "
+    "no memory and CPU figures, performance_score and total_score); submit a file of reports/telemetry, too"
+)
 HALF = "Submission not scored: run 1: 50 % processed (10 of 20), at least 95 % required: 9 more records needed"
 
 
@@ -180,8 +191,9 @@ def test_other_files(reports: Platform, files: Files, reason: str) -> None:
 
 
 def test_nothing(reports: Platform) -> None:
-    """An empty submission gets a reason, too."""
-    assert "no data files" in refused(reports[1]({}))
+    """An empty submission gets a reason that says what is expected."""
+    kind = "archive" if reports[0] == "evalai" else "folder"
+    assert refused(reports[1]({})) == NOTHING.format(kind=kind)
 
 
 # --- what must not happen ----------------------------------------------------------------------------------------
@@ -207,8 +219,7 @@ def test_no_rank_without_headline(platform: str, tmp_path: Path, capsys: pytest.
     truth, sent = truth_file(tmp_path, "reports"), {"sent.json": good(tmp_path, "reports")["sent.json"]}
     medcontract.bundle(platform, truth, tmp_path / "bundle")
     (tmp_path / "a").mkdir()
-    message = refused(RUNS[platform](tmp_path / "bundle", tmp_path / "a", sent, capsys))
-    assert message.startswith("Submission not scored: it cannot be ranked, because it has no total_score (no telemetry")
+    assert refused(RUNS[platform](tmp_path / "bundle", tmp_path / "a", sent, capsys)) == ALONE
     medcontract.bundle(platform, truth, tmp_path / "other", rank_by="accuracy_score")
     (tmp_path / "b").mkdir()
     found = RUNS[platform](tmp_path / "other", tmp_path / "b", sent, capsys)
@@ -346,6 +357,96 @@ def test_leaderboard_of_the_platform(platform: str, track: str, tmp_path: Path) 
         assert f"`aggregates.{figures[0]}`, its default sort is descending" in readme
 
 
+GUIDES = {
+    "codabench": "competition/participate.md",
+    "grand-challenge": "participate.md",
+    "evalai": "templates/submission_guidelines.html",
+}
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("track", TRACKS)
+def test_page_for_participants(platform: str, track: str, tmp_path: Path) -> None:
+    """It has all columns, valid examples, all formulas, the headline and the gate of this protocol."""
+    parameters = {"min_processed": 0.875}
+    bundle = medcontract.bundle(
+        platform, truth_file(tmp_path, track), tmp_path / "bundle", parameters=parameters, title="<b>One</b> & two"
+    )
+    text = (tmp_path / "bundle" / GUIDES[platform]).read_text(encoding="utf-8")
+    assert "<b>" not in text.replace("\\<b\\>", "")
+    text = html.unescape(re.sub(r"<[^>]*>", "", text)) if platform == "evalai" else text.replace("\\", "")
+    assert "at least 87.5 % of the expected items" in text
+    assert bundle.figures[0] in text
+    protocol = medcontract.get_protocol(track, parameters=parameters)
+    assert all(figure.about in text for figure in protocol.figures)
+    assert all(parameter.name in text and parameter.about in text for parameter in protocol.parameters)
+    settings = json.loads(next((tmp_path / "bundle").rglob("medcontract-bundle.json")).read_text())
+    for contract in settings["submission"]:
+        schema = medcontract.json_schema(contract)
+        assert all(name in text for name in schema["properties"] if name != "$schema")
+        assert medcontract.validate(json.dumps(schema["examples"][0]).encode(), contract, name="x.json").ok
+        assert json.dumps(schema["examples"][0], indent=2, ensure_ascii=False) in text
+    assert "medcontract preflight my-submission/" in text
+    assert "medcontract bundle page" in text
+
+
+def test_page_of_lesions(tmp_path: Path) -> None:
+    """Predictions alone are not scored: participants and organizers read what to do, unless they are ranked."""
+    truth = truth_file(tmp_path, "lesions")
+    medcontract.bundle("grand-challenge", truth, tmp_path / "a")
+    assert "A file of `lesions/model`: without it there is no final" in (tmp_path / "a/participate.md").read_text(
+        "utf-8"
+    )
+    assert "not scored, unless the bundle is written with `--rank-by prediction_score`" in (
+        tmp_path / "a/README.md"
+    ).read_text(encoding="utf-8")
+    medcontract.bundle("grand-challenge", truth, tmp_path / "b", rank_by="prediction_score")
+    assert "A file of `lesions/model`: optional" in (tmp_path / "b/participate.md").read_text(encoding="utf-8")
+
+
+def test_page_of_one_kind(tmp_path: Path) -> None:
+    """Only the files that the truth asks for are required."""
+    copy_examples("extraction", tmp_path / "x")
+    medcontract.bundle("grand-challenge", tmp_path / "x/labels/labs.jsonl", tmp_path / "b")
+    text = (tmp_path / "b/participate.md").read_text(encoding="utf-8")
+    assert "Required: files of `extraction/lab-predictions`." in text
+    assert "prescription-predictions" not in text
+
+
+def wheel(path: Path, version: str = __version__) -> Path:
+    """A file with the description of a wheel of medcontract."""
+    about = f"Metadata-Version: 2.4\nName: medcontract\nVersion: {version}\n"
+    content = pack(path.with_suffix(".zip"), {f"medcontract-{version}.dist-info/METADATA": about.encode()})
+    return content.rename(path)
+
+
+@pytest.mark.parametrize(
+    ("platform", "folder"),
+    [("codabench", "image/wheels"), ("grand-challenge", "evaluation/wheels"), ("evalai", "wheels")],
+)
+def test_wheel(platform: str, folder: str, tmp_path: Path, call: Call) -> None:
+    """A wheel is copied to where the image installs from, and the README names it; a wrong one is refused."""
+    truth, name = truth_file(tmp_path, "reports"), f"medcontract-{__version__}-py3-none-any.whl"
+    given, out = wheel(tmp_path / name), tmp_path / "bundle"
+    assert call("bundle", platform, "--truth", truth, "--wheel", given, "--out", out).code == 0
+    assert (out / folder / name).read_bytes() == given.read_bytes()
+    readme = (out / "README.md").read_text(encoding="utf-8")
+    assert name in readme
+    assert "--wheel" not in readme
+    medcontract.bundle(platform, truth, tmp_path / "without")
+    assert "`--wheel FILE`" in (tmp_path / "without/README.md").read_text(encoding="utf-8")
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / name).write_text("no wheel")
+    other = wheel(tmp_path / "medcontract-0.0.1-py3-none-any.whl", "0.0.1")
+    renamed = wheel(tmp_path / "medcontract.whl")
+    for wrong in (tmp_path / "text" / name, other, renamed):
+        ran = call("bundle", platform, "--truth", truth, "--wheel", wrong, "--out", tmp_path / "c")
+        assert (ran.code, f"is not a wheel of medcontract {__version__}" in ran.err) == (2, True)
+    ran = call("bundle", platform, "--truth", truth, "--wheel", tmp_path / "no.whl", "--out", tmp_path / "c")
+    assert (ran.code, "cannot read" in ran.err) == (2, True)
+    assert not (tmp_path / "c").exists()
+
+
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_same_bytes(platform: str, tmp_path: Path) -> None:
     """The same truth gives the same bytes, in another folder and at another time."""
@@ -388,6 +489,8 @@ def test_documented_reasons() -> None:
     page = (ROOT / "docs/platforms.md").read_text(encoding="utf-8")
     assert HALF in page
     assert BROKEN.format(column=COLUMN) in page
+    assert NOTHING.format(kind="folder") in page
+    assert ALONE in page
 
 
 def test_direction(tmp_path: Path) -> None:
@@ -445,6 +548,11 @@ def test_challenge(platform: str, tmp_path: Path, call: Call, capsys: pytest.Cap
     assert ran.code == 0
     assert "ranked by total" in ran.err
     assert "Stroke type from CT reports" in (tmp_path / "bundle/README.md").read_text(encoding="utf-8")
+    guide = (tmp_path / "bundle" / GUIDES[platform]).read_text(encoding="utf-8")
+    assert "medcontract preflight --challenge challenge.toml my-submission/" in guide
+    example = re.search(r"^\{$.*?^\}$", html.unescape(re.sub(r"<[^>]*>", "\n", guide)), re.DOTALL | re.MULTILINE)
+    assert example
+    assert medcontract.Challenge.load(tmp_path / "c.toml").validate(example[0].encode(), "stroke/predictions").ok
     sent = {"predictions.jsonl": write(tmp_path / "sent.jsonl", stroke_predictions()).read_bytes()}
     (tmp_path / "run").mkdir()
     found = RUNS[platform](tmp_path / "bundle", tmp_path / "run", sent, capsys)

@@ -260,6 +260,7 @@ def bundle(
     protocol: FileName | Protocol | None = None,
     rank_by: str | None = None,
     title: str | None = None,
+    wheel: FileName | None = None,
     force: bool = False,
     max_record: int | None = None,
     max_unpacked: int | None = None,
@@ -267,9 +268,10 @@ def bundle(
     """Write what a challenge platform ("codabench", "grand-challenge", "evalai") needs to score with medcontract.
 
     `truth`: the files or folders of the organizer, `out`: the folder to write to. The protocol is frozen, with
-    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`. A
-    file in `out` with another content is replaced only with `force`. The same arguments give the same bytes. Raises
-    `MedcontractError` for a truth with errors.
+    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`.
+    `wheel` is a wheel of this medcontract for the image, if it is not in the package index. A file in `out` with
+    another content is replaced only with `force`. The same arguments give the same bytes. Raises `MedcontractError`
+    for a truth with errors.
     """
     options = CallOptions.of(locals())
     from pathlib import Path
@@ -277,7 +279,7 @@ def bundle(
     from medcontract.atomic_write import refuse_input_folder
     from medcontract.evaluation.contest import Contest
     from medcontract.evaluation.files import split_known
-    from medcontract.platforms.bundle import write_bundle
+    from medcontract.platforms.bundle import read_wheel, write_bundle
     from medcontract.platforms.settings import require_platform
 
     require_platform(platform)
@@ -292,7 +294,9 @@ def bundle(
     given = options.files(given_truth)
     contest = Contest(tuple(given.files), options.settings)
     plan = _plan(platform, contest, options, rank_by, title)
-    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
+    if wheel is not None:
+        plan = plan._replace(wheel=read_wheel(os.fspath(wheel)))
+    inputs = [*files, *(os.fspath(each) for each in (protocol, wheel) if isinstance(each, str | os.PathLike))]
     return write_bundle(plan, Path(out), inputs, force)
 
 
@@ -396,7 +400,7 @@ def _plan(platform: str, contest: Contest, options: CallOptions, rank_by: str | 
     if challenge is not None and title is None:
         title = challenge.definition.title
     return make_plan(
-        platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
+        platform, contest, protocol=frozen, rank_by=rank_by, title=title,
         challenge=None if challenge is None else challenge.source,
     )  # fmt: skip
 

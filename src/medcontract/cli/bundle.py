@@ -75,6 +75,8 @@ class _Bundle(click.Command):
 @options.protocol
 @click.option("--rank-by", metavar="FIGURE", help="Rank by this figure, if not by the headline of the track.")
 @click.option("--title", metavar="TEXT", help="The title of the challenge.")
+@click.option("--wheel", metavar="FILE", type=click.Path(),
+              help="Copy this wheel of medcontract to the bundle, if it is not in the package index.")  # fmt: skip
 @click.option("--out", metavar="DIR", required=True, type=options.OutputFolder(), help="The folder to write to.")
 @options.force
 @options.quiet

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 FLAGS = frozenset({"MC506"})
 """Codes of remarks that mark a submission in a ranking."""
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
+_MOST_COLUMNS = 12
+"""Named when there are no data files."""
 
 
 class Contest:
@@ -182,9 +184,20 @@ class Contest:
             return self.refused(internal_error(error), failure="scoring")
         return self.refused(failure.as_options[0], failure="call")
 
+    def _expecting(self, error: str) -> str:
+        """Add what a submission without data files should contain."""
+        expected = []
+        for name in self.track.roles.submissions:
+            entry = registry.find(name)
+            columns = [column.name for column in entry.columns]
+            shown = ", ".join(columns[:_MOST_COLUMNS]) + (", …" if len(columns) > _MOST_COLUMNS else "")
+            endings = ", ".join(f".{each}" for each in entry.definition.containers)
+            expected.append(f"{name} ({endings}{f'; columns of a table: {shown}' if shown else ''})")
+        return f"{error}: expected a file of {' or '.join(expected)}"
+
     def _score(self, submission: Submission) -> Scored:
         if submission.error:
-            reason = "; ".join(filter(None, (submission.error, self._if_several(submission, Files()))))
+            reason = "; ".join(filter(None, (self._expecting(submission.error), self._if_several(submission, Files()))))
             return self.refused(reason, skipped_problems(submission.skipped))
         files, settings = Files(), self.settings
         try:

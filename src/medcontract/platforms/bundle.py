@@ -12,7 +12,9 @@ import re
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from email import message_from_bytes
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +25,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from medcontract._version import __version__
 from medcontract.atomic_write import is_free, refuse_input, write_new_files
 from medcontract.contracts import registry
+from medcontract.contracts.rules import Covers
 from medcontract.errors import CallError
 from medcontract.evaluation.contest import Contest
 from medcontract.evaluation.ranking import rankable_figures
@@ -37,9 +40,12 @@ from medcontract.platforms.settings import (
     Column,
     TruthFile,
 )
+from medcontract.rendering import markdown
+from medcontract.rendering.page import Page
+from medcontract.results.reference import Protocol
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-"""That of the organizer: its Unicode data can change how texts are compared."""
+"""The Python of the organizer: its Unicode data can change how texts are compared."""
 _NOT_TRIED = (
     "The entry point is tested in the folder layout of the platform, but not on the platform, and no container image\n"
     "is built in the tests of medcontract. Send a submission of your own before the challenge opens: a good one, one\n"
@@ -49,6 +55,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _LONGEST_KEY = 36
 """On Codabench; the other platforms allow more."""
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_]+")
+_WHEEL = re.compile(rf"medcontract-{re.escape(__version__)}-[A-Za-z0-9_.]+-[A-Za-z0-9_.]+-[A-Za-z0-9_.]+\.whl")
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The earliest date of a .zip."""
 _MODE = 0o644
@@ -61,15 +68,22 @@ class Plan(NamedTuple):
     settings: BundleSettings
     truth: dict[str, bytes]
     """The files of the truth, by name."""
-    protocol: bytes
+    protocol: Protocol
+    """The frozen one."""
     challenge: bytes | None
     optional: tuple[str, ...]
     """The contracts of other files that a submission may contain, such as measurements."""
+    needed: tuple[str, ...]
+    """Those of them without which there is no headline."""
+    alternative: str
+    """The figure that can rank submissions without these files."""
     warnings: tuple[str, ...]
+    wheel: tuple[str, bytes] | None = None
+    """The name and the content of the wheel of medcontract to install, if it was given."""
 
     def program(self) -> dict[str, bytes]:
         """The files next to the entry point. None of them contains the truth."""
-        files = {SETTINGS: self.settings.to_json().encode(), PROTOCOL: self.protocol}
+        files = {SETTINGS: self.settings.to_json().encode(), PROTOCOL: f"{self.protocol.to_json()}\n".encode()}
         return files if self.challenge is None else {**files, CHALLENGE: self.challenge}
 
     @property
@@ -90,6 +104,7 @@ class Plan(NamedTuple):
             "expected": self.expected_files(),
             "secret": ", ".join(f"`{name}`" for name in sorted(self.truth)),
             "not_tried": _NOT_TRIED,
+            "wheel": self.wheel and self.wheel[0],
             **more,
         }
         return _templates().select_template(names).render(values).encode()
@@ -100,7 +115,23 @@ class Plan(NamedTuple):
             " and ".join(f"`{name}`" for name in names) for names in (self.settings.submission, self.optional)
         )
         also = f", and of {optional}, which some figures need" if optional else ""
+        if self.needed:
+            also = (
+                f", and of {optional}: a submission without it has no {self.settings.headline.figure} and is not "
+                f"scored, unless the bundle is written with `--rank-by {self.alternative}`"
+            )
         return f"Files of {required}{also} (see `medcontract schema show`). Several files are submitted in a .zip."
+
+    def guide(self, writer: Callable[[Page], str] = markdown.write) -> bytes:
+        """Return the page for participants."""
+        from medcontract.platforms.participants import participants_page
+
+        return writer(participants_page(self)).encode()
+
+    def wheels(self, folder: str) -> dict[str, bytes]:
+        """Return the files of the folder with wheels, which pip prefers to the package index."""
+        own = {} if self.wheel is None else {f"{folder}/{self.wheel[0]}": self.wheel[1]}
+        return {f"{folder}/README.md": self.text("wheels.md"), **own}
 
     def requirements(self) -> bytes:
         """Return what pip installs: this medcontract, and the packages that can change a score, in these versions."""
@@ -115,19 +146,21 @@ def make_plan(
     platform: str,
     contest: Contest,
     *,
-    protocol: bytes,
+    protocol: Protocol,
     challenge: bytes | None = None,
     rank_by: str | None = None,
     title: str | None = None,
 ) -> Plan:
     """Raises `CallError` if the truth or the arguments cannot be used for a bundle."""
     track = contest.track
+    headline = _headline(contest, rank_by)
+    optional = tuple(name for name in track.roles.auxiliaries("submission") if name not in contest.truth.documents)
     settings = BundleSettings(
         platform=platform,
         medcontract_version=__version__,
         track=track.id,
-        submission=track.roles.submissions,
-        columns=tuple(_columns(contest, _headline(contest, rank_by))),
+        submission=_answering(contest) or track.roles.submissions,
+        columns=tuple(_columns(contest, headline)),
         truth=tuple(TruthFile(name=part.name, contract=part.contract.id) for part in contest.parts),
         challenge=challenge is not None,
     )
@@ -137,9 +170,40 @@ def make_plan(
         truth=_truth(contest),
         protocol=protocol,
         challenge=challenge,
-        optional=tuple(name for name in track.roles.auxiliaries("submission") if name not in contest.truth.documents),
+        optional=optional,
+        needed=optional if headline == track.headline and track.second else (),
+        alternative=track.second,
         warnings=(*map(_without_measured, contest.notes), *_undefined_parameters(contest)),
     )
+
+
+def _answering(contest: Contest) -> tuple[str, ...]:
+    """Return the contracts of submissions that answer what is in this truth."""
+    known = {part.contract.id for part in contest.parts}
+    return tuple(
+        name for name in contest.track.roles.submissions
+        if any(isinstance(rule, Covers) and rule.other in known for rule in registry.find(name).file_rules)
+    )  # fmt: skip
+
+
+def read_wheel(path: str) -> tuple[str, bytes]:
+    """Return the name and the content of a wheel. Raises `CallError` if it is not one of this medcontract."""
+    wrong = CallError(
+        f"{path} is not a wheel of medcontract {__version__}",
+        "write one with: pip wheel --no-deps PATH-OF-MEDCONTRACT",
+    )
+    try:
+        data = Path(path).read_bytes()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            about = message_from_bytes(archive.read(f"medcontract-{__version__}.dist-info/METADATA"))
+    except OSError as error:
+        raise CallError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+    except (zipfile.BadZipFile, KeyError, ValueError, RuntimeError, NotImplementedError, zlib.error):
+        raise wrong from None
+    name = Path(path).name
+    if (about["Name"], about["Version"]) != ("medcontract", __version__) or not _WHEEL.fullmatch(name):
+        raise wrong
+    return name, data
 
 
 def _without_measured(note: str) -> str:

@@ -30,7 +30,8 @@ def files(plan: Plan) -> dict[str, bytes]:
         "scoring.py": plan.text("entry_point.py", module="codabench", platform="codabench"),
     }
     competition = {
-        **{name: plan.text(name) for name in ("competition.yaml", "overview.md", "evaluation.md", "terms.md")},
+        **{name: plan.text(name) for name in ("competition.yaml", "overview.md", "terms.md")},
+        "participate.md": plan.guide(),
         "logo.png": logo(),
         "scoring_program.zip": zip_of(program),
         "reference_data.zip": zip_of(plan.truth),
@@ -42,7 +43,7 @@ def files(plan: Plan) -> dict[str, bytes]:
         **{f"scoring_program/{name}": data for name, data in program.items()},
         "image/Dockerfile": plan.text("Dockerfile"),
         "image/requirements.txt": plan.requirements(),
-        "image/wheels/README.md": plan.text("wheels.md"),
+        **plan.wheels("image/wheels"),
     }
 
 

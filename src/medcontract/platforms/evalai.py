@@ -10,6 +10,7 @@ from typing import Any
 
 from medcontract.platforms.bundle import Plan, logo, zip_of
 from medcontract.platforms.evaluation import evaluate_submission
+from medcontract.rendering import html
 
 
 def files(plan: Plan) -> dict[str, bytes]:
@@ -17,9 +18,8 @@ def files(plan: Plan) -> dict[str, bytes]:
     script = {**plan.program(), "__init__.py": plan.text("__init__.py"), "requirements.txt": plan.requirements()}
     texts = {
         "description": "Describe the challenge here.",
-        "evaluation_details": f"Submissions are ranked by {plan.columns[0].key}.",
+        "evaluation_details": f"Submissions are ranked by {plan.columns[0].key}: see the submission guidelines.",
         "terms_and_conditions": "State the terms of participation here.",
-        "submission_guidelines": plan.expected_files().replace("`", ""),
         "phase_description": "Describe the phase here.",
     }
     config = {
@@ -28,12 +28,14 @@ def files(plan: Plan) -> dict[str, bytes]:
         "annotations/truth.zip": zip_of(plan.truth),
         "logo.png": logo(),
         **{f"templates/{name}.html": f"<p>{text}</p>\n".encode() for name, text in texts.items()},
+        "templates/submission_guidelines.html": plan.guide(html.fragment),
     }
     return {
         "README.md": plan.text("README.md"),
         "challenge_config.zip": zip_of(config),
         **config,
         **{f"evaluation_script/{name}": data for name, data in script.items()},
+        **(plan.wheels("wheels") if plan.wheel else {}),
     }
 
 

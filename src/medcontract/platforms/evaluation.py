@@ -93,7 +93,9 @@ def _evaluate(program: str, truth: str, submission: str, ignored: Sequence[str])
     score = _for_platform(score, settings)
     headline = settings.headline.figure
     if score.valid and figures.get(headline) is None:
-        score = replace(score, valid=False, reasons=(_no_headline(score, headline),))
+        score = replace(
+            score, valid=False, reasons=(_no_headline(score, headline, contest.track.roles.auxiliaries("submission")),)
+        )
     if not score.valid:
         return Evaluation({}, f"Submission not scored: {_reason(score)}", REFUSED, score, settings.split)
     named = {column.key: figures[column.figure] for column in settings.columns if column.figure in figures}
@@ -125,9 +127,11 @@ def _for_platform(score: Score, settings: BundleSettings) -> Score:
     )
 
 
-def _no_headline(score: Score, headline: str) -> str:
+def _no_headline(score: Score, headline: str, auxiliaries: Sequence[str]) -> str:
     why = "; ".join(warning for warning in score.warnings if headline in warning)
-    return f"it cannot be ranked, because it has no {headline}{f' ({why})' if why else ''}"
+    missing = " and ".join(name for name in auxiliaries if f"({name})" in why)
+    todo = f"; submit a file of {missing}, too" if missing else ""
+    return f"it cannot be ranked, because it has no {headline}{f' ({why})' if why else ''}{todo}"
 
 
 def _reason(score: Score) -> str:

@@ -28,11 +28,12 @@ def files(plan: Plan) -> dict[str, bytes]:
     program = {**plan.program(), "evaluate.py": entry_point}
     return {
         "README.md": plan.text("README.md"),
+        "participate.md": plan.guide(),
         "ground_truth.tar.gz": tar_gz_of(plan.truth),
         **{f"evaluation/{name}": data for name, data in program.items()},
         "evaluation/Dockerfile": plan.text("Dockerfile", program=program),
         "evaluation/requirements.txt": plan.requirements(),
-        "evaluation/wheels/README.md": plan.text("wheels.md"),
+        **plan.wheels("evaluation/wheels"),
     }
 
 

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from medcontract.problems import plural
 from medcontract.rendering.page import Bullets, Code, Line, Page, Paragraph, Preformatted, Section, Styled, View
 from medcontract.results.base import dumps
@@ -163,8 +165,18 @@ def schema_check(found: SchemaCheck, view: View) -> Page:
 def contract_schema(schema: ContractSchema, view: View) -> Page:
     """The data dictionary of a contract."""
     found = schema._dictionary
-    about = Section("", [Paragraph([found.description or found.title]), Bullets(list(_facts(found)))])
-    return Page(f"{found.id}, version {found.version}", sections=[about, *_dictionary(found)])
+    return Page(f"{found.id}, version {found.version}", sections=[_about(found), *_dictionary(found)])
+
+
+def dictionary_sections(found: DataDictionary) -> list[Section]:
+    """Return the data dictionary as part of a page for people who fill in the file."""
+    found = replace(found, source=None)  # a path in the documentation of medcontract
+    first, *others = (_about(found), *_dictionary(found, details=False))
+    return [first._replace(title=found.id), *(each._replace(title=f"{found.id}: {each.title}") for each in others)]
+
+
+def _about(found: DataDictionary) -> Section:
+    return Section("", [Paragraph([found.description or found.title]), Bullets(list(_facts(found)))])
 
 
 def _facts(found: DataDictionary) -> Iterator[Line]:
@@ -184,7 +196,7 @@ def _codes(names: Iterable[str]) -> Line:
     return [part for name in names for part in (", ", Styled(name, "code"))][1:]
 
 
-def _dictionary(found: DataDictionary) -> Iterator[Section]:
+def _dictionary(found: DataDictionary, details: bool = True) -> Iterator[Section]:
     for section in found.sections:
         rows = [
             (Code(field.name), field.type, "yes" if field.required else "no", field.values, field.description)
@@ -201,7 +213,8 @@ def _dictionary(found: DataDictionary) -> Iterator[Section]:
     if found.rules:
         words = [(rule.code, rule.severity, rule.message, rule.hint or "", rule.details) for rule in found.rules]
         head = ("code", "severity", "message", "how to fix it", "rule")
-        yield Section("Rules", [Table("", head, words, numeric=False)])
+        shown = len(head) if details else -1
+        yield Section("Rules", [Table("", head[:shown], [row[:shown] for row in words], numeric=False)])
     for position, example in enumerate(found.examples, 1):
         title = "Example" if len(found.examples) == 1 else f"Example {position}"
         yield Section(title, [Preformatted([[line] for line in dumps(example).splitlines()], language="json")])
