@@ -66,6 +66,7 @@ function variants([answered, failed], noError) {
 }
 
 function anyOf(schemas, find) {
+  if (schemas.every((each) => each.type && Object.keys(each).length === 1)) return ofType(schemas.map(({ type }) => type));
   const others = schemas.filter((each) => each.type !== "null").map((each) => node(each, find));
   const nullable = others.length < schemas.length;
   return (value, path, findings) => {

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from medcontract.contracts.messages import HINTS, MESSAGES
+from medcontract.contracts.registry import value_at
 from medcontract.contracts.string_patterns import (
     ANSWERED,
     AS_DATE,
@@ -52,7 +53,16 @@ def _check(adapter: TypeAdapter[Any], value: Any) -> Checked:
         findings: list[Finding] = []
         tagged = _has_variants(adapter)
         for item in error.errors(include_url=False):
-            findings.extend(_findings(item, tagged and item["loc"][:1] in ((ANSWERED,), (FAILED,))))  # type: ignore[arg-type]  # a TypedDict
+            in_variant = tagged and item["loc"][:1] in ((ANSWERED,), (FAILED,))
+            path: Path = item["loc"][1:] if in_variant else item["loc"]  # the chosen variant comes first
+            given = item["input"]
+            if item["type"] in _TYPES and path and given is not None and value_at(value, path[:-1]) is given:
+                path = path[:-1]  # without the name of one of several types
+            found = list(_findings(item, path))  # type: ignore[arg-type]  # a TypedDict
+            if findings and findings[-1].expected and findings[-1].path == path:
+                expected = findings.pop().expected
+                found = [each._replace(expected=expected + each.expected) for each in found]
+            findings += found
         return Checked(None, findings)
     except Exception as error:  # noqa: BLE001  # a custom validator
         message = f"a custom validator of the contract failed: {type(error).__name__}"
@@ -94,10 +104,7 @@ def _has_variants(adapter: TypeAdapter[Any]) -> bool:
     return bool(schema["type"] == "tagged-union")
 
 
-def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
-    path: Path = error["loc"]
-    if tagged:  # the chosen variant comes first
-        path = path[1:]
+def _findings(error: dict[str, Any], path: Path) -> Iterator[Finding]:
     if path[-1:] == ("[key]",):  # of a dictionary
         path = path[:-1]
     given = error["input"]

@@ -97,6 +97,30 @@ def test_validate_agrees() -> None:
     assert problem.message == "'result': not a document of reports/score: see /…"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "got"),
+    [
+        (True, "true"),
+        ([1], "a list"),
+        ({}, "an object"),
+        ({"float": 1, "str": "x"}, "an object"),
+    ],
+)
+def test_a_value_of_several_types(wrong: object, got: str, call: Call) -> None:
+    """One wrong value is one problem, at the value itself."""
+    value = call("protocol", "show", "reports", "--format", "json").json
+    for parameter in value["parameters"][:2]:
+        parameter["value"] = wrong
+    value["version"] = 0
+    report = medcontract.validate(json.dumps(value).encode(), "medcontract/protocol", name="protocol.json")
+    message = f"'value' must be a number or a string, not {got}"
+    assert sorted((problem.pointer, problem.code, problem.message) for problem in report.problems) == [
+        ("/parameters/0/value", "MC103", message),
+        ("/parameters/1/value", "MC103", message),
+        ("/version", "MC105", "'version' must be at least 1"),
+    ]
+
+
 @each_track
 def test_scores_of_all_tracks(track: str, call: Call, tmp_path: Path) -> None:
     """What `score` prints keeps the schema; for participants it says that it is for them."""
