@@ -302,10 +302,7 @@ headline = "macro_f1"
 
 def challenge_lines(folder: Path, sizes: Sizes) -> list[Path]:
     """A challenge with labels and probabilities: predictions, as many as in `lesion_lines`, truth, and its file."""
-    challenge = folder / "challenge_1m.toml"
-    with open_for_writing(challenge) as out:
-        out.write(CHALLENGE)
-    path, truth = write_challenge(folder, "challenge_1m", sizes.lesions)
+    path, truth, challenge = write_challenge(folder, "challenge_1m", sizes.lesions)
     sent = write_as_sent(path, "image_id", {"team_name": "T"}, "predictions", failed_prediction)
     return [path, truth, challenge, *sent]
 
@@ -316,7 +313,9 @@ def challenge_lines_small(folder: Path, sizes: Sizes) -> list[Path]:
 
 
 def write_challenge(folder: Path, name: str, cases: int) -> list[Path]:
-    path, truth = folder / f"{name}.jsonl", folder / f"{name}_truth.csv"
+    path, truth, challenge = (folder / f"{name}{ending}" for ending in (".jsonl", "_truth.csv", ".toml"))
+    with open_for_writing(challenge) as out:
+        out.write(CHALLENGE)
     rng = random.Random(SEED)
     with open_for_writing(path) as out, open_for_writing(truth) as labels:
         labels.write("image_id,label\n")
@@ -326,7 +325,7 @@ def write_challenge(folder: Path, name: str, cases: int) -> list[Path]:
             probability = round(rng.betavariate(4, 2) if true == "MEL" else rng.betavariate(2, 4), 6)
             labels.write(f"img-{number:07d},{true}\n")
             out.write(f'{{"image_id": "img-{number:07d}", "label": "{said}", "probability": {probability}}}\n')
-    return [path, truth]
+    return [path, truth, challenge]
 
 
 def lesion_lines_small(folder: Path, sizes: Sizes) -> list[Path]:

@@ -159,7 +159,7 @@ _CLEAN_FILES: tuple[Row, ...] = (
     ),
     Row(
         "score-challenge-intervals", "`score --challenge --intervals`, {records} predictions", "challenge_10k", "score",
-        "challenge_10k.jsonl", "challenge_10k_truth.csv", ("--challenge", "{data}/challenge_1m.toml", "--intervals"),
+        "challenge_10k.jsonl", "challenge_10k_truth.csv", ("--challenge", "{data}/challenge_10k.toml", "--intervals"),
         "", ("bootstrap_challenge.py",), _SKLEARN, 350,
     ),
     Row(
