@@ -114,7 +114,7 @@ def test_text(call: Call) -> None:
 
 SENTENCES = {
     "The first can be told apart from all others on these 120 cases (level 95 %).": [0.9, 0.4, 0.3],
-    "All three cannot be told apart on these 120 cases (level 95 %).": [0.7, 0.71, 0.7],
+    "None of the other two can be told apart from the first on these 120 cases (level 95 %).": [0.7, 0.71, 0.7],
     "The two cannot be told apart on these 120 cases (level 95 %).": [0.7, 0.71],
 }
 
@@ -124,6 +124,23 @@ def test_the_sentence(sentence: str, call: Call) -> None:
     truth, teams = lesions(SENTENCES[sentence])
     for format_ in ("text", "markdown", "html"):
         assert sentence in call("leaderboard", truth, *teams, "--intervals", "--format", format_).out
+
+
+def test_the_difference_that_would_be_significant(call: Call) -> None:
+    """It is estimated from the first two, so pages leave it out if a tied submission is farther from the first."""
+    truth, teams = lesions([0.8, 0.79, 0.75])
+    sentence = "Between the first and the second, a difference of about"
+    assert sentence in call("leaderboard", truth, *teams, "--intervals", "--format", "html").out
+    best, second, _ = (Path(row["name"]) for row in ranked(call, truth, *teams)["submissions"])
+    (sent,) = best.iterdir()
+    said = json.loads(sent.read_text(encoding="utf-8"))
+    said["team_name"], said["predictions"] = second.name, said["predictions"][:-1]  # almost the same answers
+    (second / sent.name).write_text(json.dumps(said), encoding="utf-8")
+    board = ranked(call, truth, *teams)
+    first, _, third = board["submissions"]
+    assert third["tied_with_first"]
+    assert first["headline"] - third["headline"] > board["detectable"] > 0
+    assert sentence not in call("leaderboard", truth, *teams, "--intervals", "--format", "html").out
 
 
 def test_pages(call: Call) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -209,6 +210,27 @@ def test_inverted_scores(call: Call, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(json.dumps(sent), encoding="utf-8")
     ran = call("score", "--challenge", stroke / "challenge.toml", stroke / "truth.csv", tmp_path / "p.json")
     assert "MC508 auroc is 0.0108: worse than chance" in ran.out
+
+
+@pytest.mark.parametrize("team", ["crane", "heron"])
+def test_calibration_is_not_compared_with_a_constant_answer(team: str, call: Call) -> None:
+    """The same answer for all cases has a calibration error of 0, however good a submission is."""
+    findings = ROOT / "examples/findings"
+    sent = findings / "submissions" / team
+    ran = call("score", "--challenge", findings / "challenge.toml", findings / "truth.csv", sent)
+    assert ran.code == 0
+    assert "MC508" not in ran.out
+
+
+def test_curves_are_shown_once(call: Call) -> None:
+    """Three metrics are about the same probability: one ROC curve and one plot of its calibration."""
+    findings = ROOT / "examples/findings"
+    sent = findings / "submissions/crane"
+    files = "--challenge", findings / "challenge.toml", findings / "truth.csv", sent
+    page = call("score", *files, "--format", "html").out
+    for name in ("Edema", "Effusion", "Nodule"):
+        for plot in ("ROC", "Calibration"):
+            assert len(re.findall(rf"<h2[^>]*>{plot} of {name}: {name} is 1<", page)) == 1
 
 
 _TEXTS = st.lists(

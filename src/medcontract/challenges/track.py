@@ -217,11 +217,14 @@ class ChallengeScorer(Scorer):
 
     def pictures(self, tally: Tally) -> Iterator[Table]:
         """How well each probability or score tells cases apart, and whether probabilities are right."""
+        shown = set()
         for metric in self.metrics:
             if self._counting[metric.name].what == "ranks":
                 counts, name = self._counts(tally, metric), metric.prediction.name
                 title = f"{name}: {metric.truth.name} is {metric.choices['positive']}"
-                yield from curves(title, counts.positives, counts.negatives, is_share=_is_share(metric))
+                if title not in shown:  # several metrics may be about the same probability
+                    yield from curves(title, counts.positives, counts.negatives, is_share=_is_share(metric))
+                shown.add(title)
 
     def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
         from medcontract.scoring.metrics.resampled import Cases
@@ -431,7 +434,7 @@ def _figure(metric: Metric) -> Figure:
     return Figure(
         name=metric.name, about=f"{kind.name} of {metric.prediction.name}{choices}: {kind.about}", low=kind.low,
         high=kind.high, perfect=kind.perfect, leaving_out=kind.leaving_out, lower_is_better=not kind.higher_is_better,
-        inverted_below=kind.inverted_below,
+        inverted_below=kind.inverted_below, rewards_constant=kind.rewards_constant,
     )  # fmt: skip
 
 
@@ -453,6 +456,7 @@ def _figures_of_several(definition: Definition) -> Iterator[Figure]:
         yield Figure(
             name=name, about=f"mean of {', '.join(parts)}", low=low, high=high, perfect=perfect,
             leaving_out=leaving_out, lower_is_better=definition.lower_is_better(name),
+            rewards_constant=any(kind.rewards_constant for kind in (first, *others)),
         )  # fmt: skip
 
 

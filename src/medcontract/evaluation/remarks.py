@@ -161,7 +161,9 @@ def on_constant_answer(track: Track, scorer: Scorer, answers: Answers, verdict: 
     worse = []
     for figure in track.figures:
         value, best = mine.get(figure.name), constant.get(figure.name)
-        if figure.perfect is None or figure.by != "submission" or type(value) is not float or type(best) is not float:
+        if figure.perfect is None or figure.rewards_constant or figure.by != "submission":
+            continue
+        if type(value) is not float or type(best) is not float:
             continue
         reported = value == 0 if figure.inverted_below is None else value < figure.inverted_below
         if value > best if figure.lower_is_better else value < best and not reported:

@@ -113,6 +113,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     """The contract of the file that it is measured in, if that is given. It is then the same for any cases."""
     inverted_below: float | None = None
     """A value below it is worse than chance: the answers are probably inverted."""
+    rewards_constant: bool = False
+    """The same answer for all items can get the best value by construction, so nothing is compared with it."""
     lower_is_better: bool = False
     """Of the headline, too: rankings, bundles and comparisons all use `Track.better_lower`."""
 

@@ -110,16 +110,20 @@ def _conclusion(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> str:
     if found._clustered:
         cases = f"{'these ' if found.units > 1 else 'this '}{plural(found.units, 'cluster')} of cases"
     tied = [bool(entry.tied_with_first) for entry in ranked]
-    count = sum(tied)
+    count, most = sum(tied), len(ranked) - 1
     if count == 1:
         return f"The first can be told apart from all others on {cases} (level {level})."
+    if count > most > 1:
+        return f"None of the other {_number(most)} can be told apart from the first on {cases} (level {level})."
     together = all(pair.p_holm > 1 - found.level for pair in board.neighbours[: count - 1])
     if all(tied[:count]) and together:
-        many = _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
-        which = f"All {many}" if count == len(ranked) > 2 else f"The {'first ' if count < len(ranked) else ''}{many}"
-        return f"{which} cannot be told apart on {cases} (level {level})."
-    others = f"{count - 1:,} of the {plural(len(ranked) - 1, 'other')}"
+        return f"The {'first ' * (count <= most)}{_number(count)} cannot be told apart on {cases} (level {level})."
+    others = f"{count - 1:,} of the {plural(most, 'other')}"
     return f"{others} cannot be told apart from the first on {cases} (level {level})."
+
+
+def _number(count: int) -> str:
+    return _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
 
 
 def _certainty(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Iterator[Section]:
@@ -129,8 +133,11 @@ def _certainty(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Iterat
         return
     drawn = f"{found.resamples:,} resamples of {plural(found.units, 'unit')} ({', '.join(found.unit)})"
     about = [f"In brackets: {found.level * 100:g} % intervals, from {drawn}, which all submissions share."]
-    if board.detectable is not None:
-        about.append(f"A difference from the first of about {number(board.detectable, unit)} would be significant.")
+    first = ranked[0].headline or 0
+    tied = [abs(first - (entry.headline or 0)) for entry in ranked if entry.tied_with_first]
+    if board.detectable is not None and max(tied, default=0) <= board.detectable:  # others may vary more than the two
+        least = number(board.detectable, unit)
+        about.append(f"Between the first and the second, a difference of about {least} would be significant.")
     yield Section("How sure the ranking is", [Paragraph([" ".join(about)], note=True)], on="pages")
     if board.neighbours is None:
         return

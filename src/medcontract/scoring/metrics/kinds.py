@@ -91,6 +91,8 @@ class MetricKind(Struct, frozen=True, kw_only=True):
     """How omitting a record can affect it."""
     inverted_below: float | None = None
     """A value below it is worse than chance: the answers are probably inverted."""
+    rewards_constant: bool = False
+    """The same answer for all cases can get the best value."""
     by_class: bool = False
     """It also has a value for each class."""
     confusion: bool = False
@@ -282,6 +284,7 @@ _ALL = (
         name="calibration_error", types=("number",), bounds="unit interval", parameters=(_POSITIVE_CASE,),
         about="mean of |p − c(p)|, c: the isotonic regression of the outcome on p", unprocessed="error 1",
         higher_is_better=False, perfect=0, leaving_out=None,  # its case is also missing in the regression
+        rewards_constant=True,
     ),
     MetricKind(
         name="concordance", types=("number",), inverted_below=0.35,
