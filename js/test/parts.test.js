@@ -64,6 +64,25 @@ test("a submission is checked against the expected ids", async () => {
   assert.deepEqual(files[0].problems.map(({ code, line }) => [code, line]), [["MC303", 3], ["MC302", null]]);
 });
 
+test("a score for a participant has no subgroups, and a hidden one has no figures", async () => {
+  const environment = { python: "3.12", unicode: "15.0.0", unidecode: "1.3" };
+  const protocol = { id: "other", version: 1, fingerprint: "0".repeat(64), parameters: {} };
+  const group = { field: "site", value: "B", cases: null, headline: null, figures: {}, gap: null };
+  const score = {
+    track: "other", protocol, inputs: [], processing: null, valid: false, reasons: [], warnings: [], problems: [], result: null,
+    medcontract_version: "1", environment, subgroups: [group],
+  };
+  const pointers = async (changes) => (await check(JSON.stringify({ ...score, ...changes }), "medcontract/score")).problems.map(({ pointer }) => pointer);
+  assert.deepEqual(await pointers({}), []);
+  assert.deepEqual(await pointers({ subgroups: [{ ...group, intervals: {} }] }), []);
+  assert.deepEqual(await pointers({ participant: true }), ["/subgroups"]);
+  assert.deepEqual(await pointers({ participant: true, subgroups: [] }), []);
+  assert.deepEqual(await pointers({ subgroups: [{ ...group, gap: 0 }] }), ["/subgroups/0/gap"]);
+  assert.deepEqual(await pointers({ subgroups: [{ ...group, figures: { "/f1": null } }] }), ["/subgroups/0/figures/~1f1"]);
+  assert.deepEqual(await pointers({ subgroups: [{ ...group, cases: 10, gap: 0 }] }), []);
+  assert.deepEqual(await pointers({ protocol: { ...protocol, parameters: { a: true } } }), ["/protocol/parameters/a"]);
+});
+
 test("the contract is recognized, or the problem says why not", async () => {
   assert.equal((await validate("image_id,label\na,NV\n")).contract, "lesions/truth");
   assert.equal((await validate('{"image_id":"a","label":"NV"}\n{"image_id":"b","label":"NV"}\n')).contract, "lesions/truth");

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft7Validator, Draft202012Validator
 from tests.commands import TRUTH, Call, all_files, keeps, sent_file, truth_file
 from tests.scoring_files import answer, guess, image, report
 
 import medcontract
+from medcontract.contracts import registry
 from medcontract.evaluation.subgroups import hidden
+from medcontract.schemas import publishing
 
 CELL = 10
 
@@ -261,21 +264,39 @@ def test_participants_see_none(call: Call) -> None:
 
 
 def test_the_contract_of_a_score_enforces_it(call: Call) -> None:
+    """In the model and in the schema. What depends on other groups or on `min_cell` is up to `score`."""
     truth, sent, groups = lesions(["A"] * 50 + ["B"] * 3 + ["C"] * 20 + ["D"] * 30)
     value = call("score", truth, sent, "--by", "site", "--groups", groups, "--format", "json").json
-    figures = value["subgroups"][0]["figures"]
-    edits: dict[str, Callable[[Any], Any]] = {
-        "participants do not see subgroups": lambda score: score.update(participant=True),
-        "a hidden subgroup has no figures": lambda score: score["subgroups"][1].update(figures=figures),
-        "subgroups with fewer than 10 cases must be hidden": lambda score: score["subgroups"][0].update(cases=9),
-        "a single hidden subgroup can be computed from the others": lambda score: score["subgroups"].pop(1),
-    }
-    assert medcontract.validate(json.dumps(value).encode(), "medcontract/score")
-    for message, edit in edits.items():
-        other = json.loads(json.dumps(value))
-        edit(other)
-        (problem, *_) = medcontract.validate(json.dumps(other).encode(), "medcontract/score").problems
-        assert message in problem.message, problem
+    shown, hidden, *_ = value["subgroups"]
+    assert shown["cases"]
+    assert hidden["cases"] is None
+    figure = next(name for name, number in shown["figures"].items() if number is not None)
+    no_figures = "a hidden subgroup has no figures"
+    for_participants = "participants do not see subgroups"
+    edits: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
+        ({}, {}, None),
+        ({"participant": False}, {}, None),
+        ({"participant": None}, {"intervals": None}, None),
+        ({}, {"intervals": {}}, None),
+        ({"participant": True}, {}, for_participants),
+        ({"participant": True, "track": "other", "result": {}}, {}, for_participants),
+        ({"participant": True, "subgroups": []}, {}, None),
+        ({"participant": True, "subgroups": None}, {}, None),
+        ({}, {"figures": {figure: 0.5}}, no_figures),
+        ({}, {"figures": {figure: None}}, no_figures),
+        ({}, {"headline": 0.0}, no_figures),
+        ({}, {"gap": -0.5}, no_figures),
+        ({}, {"intervals": {figure: [0.0, 1.0]}}, no_figures),
+        ({"track": "other", "result": {}}, {"gap": 0}, no_figures),
+    ]
+    contract = registry.contract("medcontract/score")
+    schemas = [Draft202012Validator(publishing.schema_of(contract)),
+               Draft7Validator(publishing.schema_of(contract, draft="draft-07"))]  # fmt: skip
+    for of_score, of_hidden, message in edits:
+        other = {**value, "subgroups": [shown, {**hidden, **of_hidden}], **of_score}
+        problems = medcontract.validate(json.dumps(other).encode(), "medcontract/score").problems
+        assert [problem.message for problem in problems] == [f"'subgroups': {message}"] * bool(message)
+        assert [schema.is_valid(other) for schema in schemas] == [message is None] * 2, (of_score, of_hidden)
 
 
 # --- beside other options

@@ -143,13 +143,29 @@ def _add_results(schema: Schema) -> None:
     for node in list(subschemas(schema)):
         for name, field in node.get("properties", {}).items():
             if [option for option in subschemas(field) if option.pop(RESULT_OF, None)]:
-                chain: Schema = {}
+                chain: Schema = _NO_SUBGROUPS if "subgroups" in node["properties"] else {}
                 for track, contract in sorted(registry.results().items(), reverse=True):
                     chain = _result_of(track, contract, name, added) | ({"else": chain} if chain else {})
                 node.update(chain)
                 break
     if added:
         schema["$defs"] = dict(sorted({**schema.get("$defs", {}), **added}.items()))
+
+
+_NO_SUBGROUPS = {
+    "if": {
+        "description": "A score for a participant.",
+        "properties": {"participant": {"description": "For a participant.", "const": True}},
+        "required": ["participant"],
+    },
+    "then": {
+        "description": "It has no subgroups.",
+        "properties": {
+            "subgroups": {"description": "None.", "anyOf": [{"type": "array", "maxItems": 0}, {"type": "null"}]}
+        },
+    },
+}
+"""The end of that chain: all scores for participants come to it."""
 
 
 def _result_of(track: str, contract: AnyContract, name: str, added: Schema) -> Schema:

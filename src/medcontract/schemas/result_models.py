@@ -25,7 +25,7 @@ from medcontract.results.preflight import Preflight
 from medcontract.results.reference import ContractList, Explanation, Protocol, ProtocolCheck, ProtocolList
 from medcontract.results.rehearsal import Rehearsal
 from medcontract.results.schemas import SchemaDiff, SchemaIndex
-from medcontract.results.score import MIN_CELL, Score
+from medcontract.results.score import Score
 from medcontract.results.validation import Validation
 from medcontract.results.verification import Verification
 from medcontract.types import JsonObject
@@ -45,22 +45,38 @@ def _keeps_result_contract(value: JsonObject, info: ValidationInfo) -> JsonObjec
     return value
 
 
-def _hides_small_groups(groups: list[Any] | None, info: ValidationInfo) -> list[Any] | None:
-    """Check that participants see no subgroups, and that nothing can be known of a hidden one."""
+def _hides_groups(groups: list[Any] | None, info: ValidationInfo) -> list[Any] | None:
+    """Check what the schema says, too: participants see no subgroups, and a hidden one has no figures."""
     if groups and info.data.get("participant"):
         raise ValueError("participants do not see subgroups")
-    parameters = info.data["protocol"].parameters if "protocol" in info.data else {}
-    least = parameters.get("min_cell", MIN_CELL)
-    for field in dict.fromkeys(group.field for group in groups or ()):
-        those = [group for group in groups or () if group.field == field]
-        hidden = [group for group in those if group.cases is None]
-        if any(group.figures or (group.headline, group.gap) != (None, None) for group in hidden):
-            raise ValueError("a hidden subgroup has no figures")
-        if any(group.cases is not None and group.cases < least for group in those):
-            raise ValueError(f"subgroups with fewer than {least} cases must be hidden")
-        if len(hidden) == 1 < len(those):
-            raise ValueError("a single hidden subgroup can be computed from the others")
+    hidden = [group for group in groups or () if group.cases is None]
+    if any(group.figures or group.intervals or (group.headline, group.gap) != (None, None) for group in hidden):
+        raise ValueError("a hidden subgroup has no figures")
     return groups
+
+
+_CONDITIONS: dict[str, JsonObject] = {
+    "Subgroup": {
+        "if": {
+            "description": "A hidden subgroup.",
+            "properties": {"cases": {"description": "Not shown.", "type": "null"}},
+            "required": ["cases"],
+        },
+        "then": {
+            "description": "It has no figures.",
+            "properties": {
+                "headline": {"description": "Not shown.", "const": None},
+                "figures": {"description": "Not shown.", "type": "object", "additionalProperties": False},
+                "gap": {"description": "Not shown.", "const": None},
+                "intervals": {
+                    "description": "Not shown.",
+                    "anyOf": [{"type": "object", "additionalProperties": False}, {"type": "null"}],
+                },
+            },
+        },
+    }
+}
+"""What the schemas of some results say besides their fields."""
 
 
 _TYPES: dict[str, Any] = {
@@ -98,6 +114,7 @@ def model_of(struct: type[Struct], whole_file: bool = True) -> type[StrictModel]
         __base__=Document if document else StrictModel,
         __module__=__name__,
         __doc__=struct.__doc__,
+        __cls_kwargs__={"json_schema_extra": _CONDITIONS.get(struct.__name__)},
         **fields,
     )
     setattr(model, STRUCT, struct)
@@ -110,7 +127,7 @@ def _field_type(hint: Any) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         if inner[1] == "Subgroups":
-            return Annotated[_field_type(inner[0]), AfterValidator(_hides_small_groups)]
+            return Annotated[_field_type(inner[0]), AfterValidator(_hides_groups)]
         return _TYPES[inner[1]]
     if origin is tuple:
         item: Any = _field_type(inner[0])
