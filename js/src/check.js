@@ -358,7 +358,7 @@ class File {
       scan(raw);
     } catch (error) {
       error.at += at;
-      if (["MC022", "MC023"].includes(error.code) && isProse(text)) error.code = "MC010";
+      if (["MC022", "MC023"].includes(error.code) && isBeforeJson(text.slice(at))) error.code = "MC010";
       throw error;
     }
     this.at += raw.length;
@@ -706,4 +706,17 @@ function noValue(text, at) {
   return scanner.noValue(at);
 }
 
-const isProse = (text) => /^[^{[]{1,4000}(?:^|:|=|\()[ \t\n]*[{[]/m.test(text);
+/** What precedes the JSON in a text: [J26]. */
+const BEFORE_JSON = [
+  /^[^{[]{1,2000}(?<=\n)[ \t]*```/,
+  /^(?:(?:var|let|const)\s+)?[A-Za-z_$][\w.$]*\s*=\s*[{[]/,
+  /^[A-Za-z_$][\w.$]*\(\s*[{[]/,
+  /^[^{[]{1,4000}(?:(?<=\n)|:)[ \t]*[{[]/,
+  /^(?:[A-Za-z_][\w ]*[,;\t])+[A-Za-z_][\w ]*\n[^{[]/,
+  /^(?:---\s+)?[A-Za-z_][\w-]*:[ \t]*[^\n{[]*\n(?:[ \t]*-[ \t]|[ \t]*[A-Za-z_][\w-]*:)/,
+];
+
+function isBeforeJson(text) {
+  const lines = text.slice(0, 65536).replace(/\r\n?/g, "\n");
+  return BEFORE_JSON.some((pattern) => pattern.test(lines));
+}

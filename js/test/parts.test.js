@@ -24,6 +24,17 @@ test("folding", () => {
   assert.equal(fold("0.5 % .5"), "0.5 % 5");
 });
 
+test("text before the JSON is no bare word", async () => {
+  const places = async (text) => (await check(text, "reports/truth", "json")).problems.map(({ code, line, column }) => [code, line, column]);
+  for (const text of ["x = [1]", "f(\n[1])", "Hi: {", "Hi\r\r{", "Hi\n```\nx", "id,label\nI-1,NV\n", "team: x\nlist:\n - a\n"]) {
+    assert.deepEqual(await places(text), [["MC010", 1, 1]], text);
+  }
+  for (const text of ["x y = [1]", "Hi (see {x})", "nothing", "'a'"]) {
+    assert.deepEqual(await places(text), [["MC023", 1, 1]], text);
+  }
+  assert.deepEqual(await places("fals\n"), [["MC011", 1, 5]]);
+});
+
 test("a key that is repeated under an escape is found", async () => {
   const { problems } = await check('{"image_id":"a","\\u0069mage_id":"b","label":"NV"}\n', "lesions/truth", "jsonl");
   assert.deepEqual(problems.map(({ code, line, column }) => [code, line, column]), [["MC015", 1, 17]]);

@@ -91,8 +91,11 @@ def request(case: Case, folder: Path) -> Case:
     return asked | content(case) if "input" in case else asked
 
 
-def run(command: Sequence[str], folder: Path, levels: Iterable[str]) -> Agreement:
-    """Ask the command about all cases of these levels. Raises `CallError` if it cannot be started."""
+def run(command: Sequence[str], folder: Path, levels: Iterable[str], *, verdicts: bool = False) -> Agreement:
+    """Ask the command about all cases of these levels. Raises `CallError` if it cannot be started.
+
+    `verdicts` compares only `ok`.
+    """
     asked = {case["id"]: case for case in cases(folder, levels)}
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  # the caller's
@@ -123,9 +126,12 @@ def run(command: Sequence[str], folder: Path, levels: Iterable[str]) -> Agreemen
         counts[level] += 1
         if answer and "skipped" in answer:
             skipped[level] += 1
-        elif answer is None or compared(level, answer) != compared(level, case["expect"]):
-            shown = "no answer" if answer is None else _shown(compared(level, answer))
-            differences.append(Difference(level, case["id"], _shown(compared(level, case["expect"])), shown))
+            continue
+        expected = compared(level, case["expect"], verdicts=verdicts)
+        given = None if answer is None else compared(level, answer, verdicts=verdicts)
+        if answer is None or given != expected:
+            shown = "no answer" if answer is None else _shown(given)
+            differences.append(Difference(level, case["id"], _shown(expected), shown))
     return Agreement(counts, skipped, tuple(differences))
 
 
@@ -139,12 +145,14 @@ def _ask(stream: Any, requests: list[Case]) -> None:
         pass  # the command has ended: its answers are missing
 
 
-def compared(level: str, answer: Mapping[str, Any]) -> Any:
-    """Return the part of an answer that counts at a level."""
+def compared(level: str, answer: Mapping[str, Any], *, verdicts: bool = False) -> Any:
+    """Return the part of an answer that counts at a level; with `verdicts`, `ok` where the level has it."""
     if level == "normalize":
         return {key: answer.get(key) for key in ("normalized", "tight", "folded")}
     if level == "score":
         return {key: answer.get(key) for key in ("valid", "processing", "result")}
+    if verdicts:
+        return answer.get("ok")
     problems = [[problem.get(key) for key in LEVELS[level]] for problem in answer.get("problems", ())]
     return answer.get("ok"), sorted(problems, key=str) if level in ("files", "tables") else problems
 

@@ -53,6 +53,29 @@ def test_differences_are_printed(call: Call, tmp_path: Path) -> None:
     assert f"… and {len(cases('tables')) - valid - 10} more differences." in ran.out
 
 
+def test_verdicts_alone_and_all_differences(call: Call, tmp_path: Path) -> None:
+    """A command that refuses everything without a place is right about each invalid file."""
+    command = _command(tmp_path, "print(json.dumps({'id': asked['id'], 'ok': False}))")
+    accepted = sum(case["expect"]["ok"] for case in cases("tables"))
+    count = len(cases("tables"))
+    assert 10 < accepted < count
+    summary = f"tables    {count - accepted} of {count} agree\n"
+    run = ("conformance", "run", "--level", "tables", "--verdicts")
+    ran = call(*run, "--max-differences", 0, "--", *command)
+    assert (ran.code, ran.out) == (1, summary)
+    ran = call(*run, "--max-differences", count, "--", *command)
+    assert ran.out.count("  expected true\n  answered false\n") == accepted
+    assert "more differences" not in ran.out
+
+
+def test_problems_of_the_schema_are_marked_in_cases_of_syntax() -> None:
+    for case in cases("syntax"):
+        codes = {problem["code"] for problem in case["expect"]["problems"]}
+        assert case["about"] or not codes, case["id"]
+        if any(code.startswith("MC1") for code in codes):
+            assert any(sentence.startswith("S") for sentence in case["about"]), case["id"]
+
+
 def test_skipped_cases_are_no_differences(call: Call, tmp_path: Path) -> None:
     command = _command(tmp_path, "print(json.dumps({'id': asked['id'], 'skipped': 'no tables'}))")
     ran = call("conformance", "run", "--level", "tables", "--", *command)

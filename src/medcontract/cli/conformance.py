@@ -16,7 +16,6 @@ Examples:
   medcontract conformance run --level syntax --level schema -- ./my-checker
   medcontract conformance run -- medcontract conformance serve
 """
-_MOST_SHOWN = 10
 _LONGEST = 300
 
 
@@ -29,21 +28,26 @@ def command() -> None:
 @click.option("--level", "levels", multiple=True, type=click.Choice(list(conformance.LEVELS)),
               help="Only this level. The option can be repeated.")  # fmt: skip
 @click.option("--suite", metavar="DIR", type=click.Path(file_okay=False), help="The folder of the suite, if not here.")
+@click.option("--verdicts", is_flag=True, help="Compare only `ok`: whether a file is accepted, not its problems.")
+@click.option("--max-differences", type=click.IntRange(min=0), default=10, show_default=True, metavar="N",
+              help="How many differences are shown.")  # fmt: skip
 @click.argument("arguments", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
-def run(levels: tuple[str, ...], suite: str | None, arguments: tuple[str, ...]) -> int:
+def run(
+    levels: tuple[str, ...], suite: str | None, verdicts: bool, max_differences: int, arguments: tuple[str, ...]
+) -> int:
     """Start COMMAND, ask it about all cases of the suite, and print how often it agrees."""
     folder = conformance.suite_folder(suite)
-    found = conformance.run(arguments, folder, levels or tuple(conformance.LEVELS))
+    found = conformance.run(arguments, folder, levels or tuple(conformance.LEVELS), verdicts=verdicts)
     wrong = [difference.level for difference in found.differences]
     for level, count in found.cases.items():
         skipped = found.skipped[level]
         also = f", {skipped} skipped" if skipped else ""
         click.echo(f"{level:<10}{count - wrong.count(level) - skipped} of {count} agree{also}")
-    for difference in found.differences[:_MOST_SHOWN]:
+    for difference in found.differences[:max_differences]:
         click.echo(f"\n{difference.level}: {clean(difference.case)}")
         click.echo(f"  expected {_short(difference.expected)}\n  answered {_short(difference.answer)}")
-    if len(wrong) > _MOST_SHOWN:
-        click.echo(f"\n… and {len(wrong) - _MOST_SHOWN} more differences.")
+    if len(wrong) > max_differences > 0:
+        click.echo(f"\n… and {len(wrong) - max_differences} more differences.")
     return 0 if found else 1
 
 

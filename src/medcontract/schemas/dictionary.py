@@ -21,6 +21,7 @@ _SIZES = {
 }
 _ABOUT_ITSELF = frozenset({"kind", "scope", "code", "severity", "message", "hint"})
 """Fields of a rule that are not part of what it requires."""
+_LONGEST_PATTERN = 60
 
 
 def data_dictionary(contract_id: str, record: bool = False) -> DataDictionary:
@@ -101,7 +102,7 @@ def _described(node: Schema) -> str:
     if pattern is None:
         return "blank string" if "not" in node and node["not"].get("pattern") == NON_BLANK else "string"
     described = PATTERN_DESCRIPTIONS.get(pattern)
-    return "string (not blank)" if pattern == NON_BLANK else described or f"string that matches {pattern}"
+    return "string (not blank)" if pattern == NON_BLANK else described or f"string that matches {_cut(pattern)}"
 
 
 def _values(node: Schema) -> Iterator[str]:
@@ -140,11 +141,20 @@ def _shown(value: object) -> str:
 
 
 def _rule(rule: JsonObject) -> DictionaryRule:
-    details = ", ".join(f"{name} {_listed(value)}" for name, value in rule.items() if name not in _ABOUT_ITSELF)
+    details = ", ".join(
+        f"{name} {_cut(value) if name == 'pattern' else _listed(value)}"
+        for name, value in rule.items()
+        if name not in _ABOUT_ITSELF
+    )
     return DictionaryRule(
         code=rule["code"], severity=rule["severity"], message=rule["message"], hint=rule.get("hint"),
         details=f"{rule['kind']}: {details}" if details else rule["kind"],
     )  # fmt: skip
+
+
+def _cut(pattern: str) -> str:
+    """The start of a long pattern, which the schema has whole."""
+    return pattern if len(pattern) <= _LONGEST_PATTERN else f"{pattern[:_LONGEST_PATTERN]}…"
 
 
 def _listed(value: object) -> str:

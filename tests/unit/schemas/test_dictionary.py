@@ -28,7 +28,7 @@ def test_every_contract(call: Call, contract_id: str) -> None:
     for node in _objects(schema):
         for name, field in node["properties"].items():
             assert (f"| `{name}` |" in page) == (name != "$schema")
-            assert name == "$schema" or field["description"].replace("\\", "") in plain
+            assert name == "$schema" or field["description"].replace("\\", "").replace("\n", " ") in plain
             for value in field.get("enum", ()):
                 assert str(value) in plain
     for rule in schema.get("x-medcontract-rules", ()):
@@ -47,6 +47,8 @@ def test_types_and_bounds(call: Call) -> None:
     assert "| `error` | blank string or null | no |" in page
     assert "sum: field probabilities, minimum 0.999, maximum 1.001" in page
     assert "Columns of a table: `image_id`, `AK`, `BCC`," in page
+    assert "pattern ^(?:" in page
+    assert max(map(len, page.split("```")[0].splitlines())) < 600, "long patterns are cut"
     page = call("schema", "show", "extraction/manifest", "--format", "markdown").out
     assert "one of prescription, lab" in page
 
