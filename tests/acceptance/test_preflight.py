@@ -235,6 +235,20 @@ def test_the_expected_ids_of_a_list(checked: Call, tmp_path: Path, track: str) -
     assert "20 of 20" in one(ran, "gate")["detail"]
 
 
+@pytest.mark.parametrize("track", ["reports", "triage"])
+def test_other_columns_of_a_list(call: Call, checked: Call, tmp_path: Path, track: str) -> None:
+    """They are no doubt about a list that has the ids of all answers; otherwise, and in `validate`, a warning."""
+    listed = list_file(tmp_path, track)
+    header, *rows = listed.read_text().splitlines()
+    listed.write_text("\n".join([f"{header},ward", *(f"{row},A" for row in rows)]) + "\n")
+    check = one(checked(sent_file(tmp_path, track), listed), LISTS[track])
+    assert (check["status"], codes(check), check["detail"]) == ("passed", [], "20 records")
+    unknown = [*SENT[track][1:], {**SENT[track][1], KEYS[track]: "nobody"}]
+    assert codes(one(checked(sent_file(tmp_path, track, unknown), listed), LISTS[track])) == ["MC510"]
+    assert codes(one(checked(listed), LISTS[track])) == ["MC510"]
+    assert "MC510" in call("validate", listed).out
+
+
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize("with_truth", [True, False])
 def test_coverage(checked: Call, tmp_path: Path, track: str, with_truth: bool) -> None:

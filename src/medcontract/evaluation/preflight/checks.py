@@ -21,7 +21,7 @@ from medcontract.evaluation.preflight.answers import (
     without_expected_ids,
 )
 from medcontract.evaluation.preflight.linked_files import image_checks, named_file_check
-from medcontract.evaluation.preflight.session import Session, in_files
+from medcontract.evaluation.preflight.session import Session, in_files, is_about_one_file
 from medcontract.evaluation.remarks import as_problem, error, warning
 from medcontract.evaluation.score import (
     Scored,
@@ -34,7 +34,7 @@ from medcontract.evaluation.score import (
 )
 from medcontract.evaluation.selection import FROM_SUBMISSION, describe_unused, ignored_data, select_files
 from medcontract.evaluation.settings import Settings
-from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth, shorten
+from medcontract.problems import plain_name, plural, reveals_truth, shorten
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, Score, in_file
 from medcontract.scoring.scorer import Limit, Processing, Scorer, below_the_gate, gate_of, processed_by_run
@@ -139,15 +139,16 @@ def _contract_checks(session: Session) -> Iterator[Check]:
             for remark in session.remarks
             if remark.contract == contract_id and remark.code != "MC403"
         )
+        wanted = _is_not_about_columns if contract_id in session.confirmed_lists else is_about_one_file
         errors, warnings = (
-            sum(part.collector.count(severity, lambda code: not is_cross_file(code)) for part in parts)
+            sum(part.collector.count(severity, wanted) for part in parts)
             + sum(remark.severity == severity for remark in remarks)
             for severity in ("error", "warning")
         )
         records = sum((part.validator.records if part.validator else 0) or 0 for part in parts)
         counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
         counted += [plural(records, "record")] * (parts[0].contract.kind == "collection")
-        problems, found = session.problems_in(parts, lambda code: not is_cross_file(code))
+        problems, found = session.problems_in(parts, wanted)
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         yield Check(
             id=contract_id,
@@ -157,6 +158,11 @@ def _contract_checks(session: Session) -> Iterator[Check]:
             problems=() if hidden else (*problems, *remarks),
             _found=0 if hidden else found + len(remarks),
         )
+
+
+def _is_not_about_columns(code: str) -> bool:
+    """Other columns of a list of expected ids are no doubt about it where the answers fit."""
+    return code != "MC510" and is_about_one_file(code)
 
 
 def _header_check(session: Session) -> Iterator[Check]:

@@ -82,7 +82,7 @@ class Session:
         few = 0 < 2 * len(marks) < expected
         invalid = not few and all(type(mark) is Unscored and mark.why == "invalid" for mark in marks)
         if not names and invalid and not any(each.unknown_count for each in self.pairings.values()):
-            names = [part.name for part in parts if part.collector.count("error", _is_about_one_file)]
+            names = [part.name for part in parts if part.collector.count("error", is_about_one_file)]
         return f"not possible until {', '.join(names)} {'are' if names[1:] else 'is'} fixed" if names else None
 
     @cached_property
@@ -91,6 +91,14 @@ class Session:
         hidden = self.participant and self.has_truth
         wrong = not hidden and misspelled(list(self.pairings.values()))
         return "not possible until the ids are written as expected" if wrong else None
+
+    @cached_property
+    def confirmed_lists(self) -> frozenset[str]:
+        """The lists of expected ids that have the ids of all answers: they are certainly meant as such."""
+        states = self.pairings.values()
+        if any(each.unknown_count for each in states) or not any(each.marks_by_run for each in states):
+            return frozenset()
+        return frozenset(part.contract.id for part in self.truth.parts) & frozenset(self.track.roles.id_lists)
 
     def _is_input(self, part: Part) -> bool:
         return part.contract.id.partition("/")[0] == self.track.id and not part.contract.definition.output
@@ -169,7 +177,7 @@ def in_files(parts: Sequence[Part], problem: Problem) -> FileProblem:
     return in_file(", ".join(part.name for part in parts), problem, parts[0].source.name if parts else None)
 
 
-def _is_about_one_file(code: str) -> bool:
+def is_about_one_file(code: str) -> bool:
     return not is_cross_file(code)
 
 
