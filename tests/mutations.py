@@ -248,6 +248,12 @@ def _made_up_object(node: dict[str, Any], root: dict[str, Any], full: bool) -> d
             "a": made_up({} if other is True else other, root, full),
             "b:c": _ANYTHING if other is True else made_up(other, root, full),
         }
+    while "if" in node:
+        met = Draft202012Validator(node["if"]).is_valid(made)
+        then = {**node["then"], "$defs": root.get("$defs", {})}
+        if met and not Draft202012Validator(then).is_valid(made):
+            made = {key: value for key, value in made.items() if key not in node["if"]["required"]}
+        node = node.get("else", {})
     return made
 
 
