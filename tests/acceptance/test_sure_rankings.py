@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from math import erfc, sqrt
@@ -18,7 +19,7 @@ from tests.challenge_files import STROKE, stroke_predictions, stroke_truth, writ
 from tests.commands import Call, keeps, sent_file, truth_file
 from tests.fake_cluster import Cluster
 from tests.scoring_files import CLASSES, document, guess, image, model
-from tests.support import published
+from tests.support import ROOT, published
 
 import medcontract
 
@@ -147,10 +148,43 @@ def test_pages(call: Call) -> None:
     """Intervals and ranks are drawn, and the shares of pairs of up to 30 submissions."""
     truth, teams = lesions([0.8, 0.79, 0.4])
     page = call("leaderboard", truth, *teams, "--intervals", "--format", "html").out
-    for text in ("Ranges of ranks", "Neighbors", "How often each is better than another", '<tr class="cut">'):
+    sections = "Ranges of ranks", "Neighbors", "How often each is better than another"
+    for text in (*sections, '<tr class="cut">'):
         assert text in page
     assert page.count("<svg") == 2
     assert "<script" not in page
+    assert page.count('<td class="zero">–</td>') == 3, "no submission is compared with itself"
+    ranks = page[page.index("Ranges of ranks") : page.index("Neighbors")]
+    ticks = re.findall(r'class="small">(\d+)<', ranks)
+    assert ticks == ["1", "2", "3"]
+    two = call("leaderboard", truth, *teams[:2], "--intervals", "--format", "html").out
+    assert not [text for text in sections if text in two], "they would only repeat the ranking"
+
+
+def test_preflight_of_a_participant(call: Call) -> None:
+    """The page is good although checks need the truth, and an interval has the digits of `score`."""
+    findings = ROOT / "examples/findings"
+    challenge = "--challenge", findings / "challenge.toml"
+    sent, cases = findings / "submissions/crane", f"findings/cases={findings / 'cases.csv'}"
+    page = call("preflight", *challenge, sent, cases, "--format", "html").out
+    assert '<div class="verdict good">' in page
+    assert "<h1>Preflight: Probabilities of findings on chest X-rays</h1>" in page
+    files = *challenge, sent, findings / "truth.csv", "--intervals"
+    found = re.search(r"auroc (\S+ \[\S+ \S+\])", call("preflight", *files).out)
+    assert found
+    assert found[1] in call("score", *files).out
+
+
+def test_directions_in_heads(call: Call) -> None:
+    """Figures that are better when lower say so."""
+    findings = ROOT / "examples/findings"
+    teams = [findings / "submissions" / team for team in ("crane", "heron")]
+    files = "--challenge", findings / "challenge.toml", findings / "truth.csv", *teams
+    for format_ in ("text", "markdown", "html"):
+        page = call("leaderboard", *files, "--format", format_).out
+        assert "calibration ↓" in page.lower()
+        assert "auroc ↓" not in page.lower()
+        assert "↓: lower is better" in page
 
 
 def test_one_submission(call: Call) -> None:

@@ -38,6 +38,11 @@ class Check(Item, frozen=True, kw_only=True):
         """The number of listed warnings."""
         return sum(problem.severity == "warning" for problem in self.problems)
 
+    @property
+    def _needs_truth(self) -> bool:
+        """Whether it is skipped because no truth is given."""
+        return self.status == "skipped" and self.detail.startswith("needs a truth (")
+
     def _failing_on_warnings(self, refused: Score | None) -> Check:
         """The check for `strict`; `refused`: the score, if its warnings made it not valid."""
         if self.status != "passed":
@@ -66,6 +71,8 @@ class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
     """The contracts of the files that were checked."""
     _shared: tuple[str, ...] = ()
     """Names that several of the files have."""
+    _title: str = ""
+    """The title of the challenge, or the track."""
 
     _listed = "problems"
     _columns = ("check", "status", "detail", *PROBLEM_COLUMNS)
@@ -101,7 +108,8 @@ class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
         score = None if self.score is None else self.score._failing_on_warnings()
         refused = None if score is self.score else score
         checks = tuple(check._failing_on_warnings(refused) for check in self.checks)
-        return replace(Preflight.of(checks, score), _contracts=self._contracts, _shared=self._shared)
+        ready = all(check.status != "failed" for check in checks)
+        return replace(self, ready=ready, checks=checks, score=score)
 
     def __bool__(self) -> bool:
         """Whether no check failed."""

@@ -66,7 +66,7 @@ class Matrix(Struct, frozen=True, tag=True):
     column_title: str = "predicted"
     about: str = "The stronger the color, the larger the share of its row."
     percent: bool = False
-    """The numbers are shares, in percent, of the same whole."""
+    """The numbers are shares, in percent, of the same whole; none is on the diagonal."""
 
 
 class Distribution(Struct, frozen=True, tag=True):

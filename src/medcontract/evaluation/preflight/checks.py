@@ -30,6 +30,7 @@ from medcontract.evaluation.score import (
     score_result,
     score_selected,
     teams_of,
+    title,
     track_of,
 )
 from medcontract.evaluation.selection import FROM_SUBMISSION, describe_unused, ignored_data, select_files
@@ -37,6 +38,7 @@ from medcontract.evaluation.settings import Settings
 from medcontract.problems import plain_name, plural, reveals_truth, shorten
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, Score, in_file
+from medcontract.results.tables import number
 from medcontract.scoring.scorer import Limit, Processing, Scorer, below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.scorer_checks import checked
 from medcontract.scoring.track import Track
@@ -74,7 +76,8 @@ def preflight(given: GivenFiles, settings: Settings, images: ReferencedFiles | N
     checks += _track_checks(session, scored)
     checks += [named_file_check(each, session, given.found) for each in track.linked_files.named]
     shared = tuple(name for name, times in Counter(part.name for part in files.parts()).items() if times > 1)
-    return replace(Preflight.of((*checks, check), score), _contracts=tuple(files.groups), _shared=shared)
+    return replace(Preflight.of((*checks, check), score), _contracts=tuple(files.groups), _shared=shared,
+                   _title=title() or track.id)  # fmt: skip
 
 
 def _files_check(files: Files, track: Track | None = None, scorer: Scorer | None = None) -> Check:
@@ -114,8 +117,8 @@ def _describe(files: Files) -> str:
 def _unused_checks(files: Files) -> Iterator[Check]:
     """Say which data files are ignored, and which parts are missing: each in a line of its own."""
     others = [note for note in files.notes if not note.endswith(FROM_SUBMISSION)]
-    for number, note in enumerate([*ignored_data(files), *others], 1):
-        which = "unused" if number == 1 else f"unused-{number}"
+    for nth, note in enumerate([*ignored_data(files), *others], 1):
+        which = "unused" if nth == 1 else f"unused-{nth}"
         yield Check(
             id=which, title="All files are used, and none is missing", status="passed", detail=note, _noted=True
         )
@@ -296,12 +299,13 @@ def _score_by_itself(session: Session) -> Scored:
 
 def _outcome(score: Score) -> str:
     """Return the decision and the gates that were not passed, then the headline, or why the score is not valid."""
+    interval = score.intervals._headline if score.intervals else None
     figures = [
-        f"{plain_name(name)} {value:.6g}" for name, value in score._display.headlines.items() if value is not None
+        f"{plain_name(name)} {number(value, score._display.units.get(name, ''), interval)}"
+        for name, value in score._display.headlines.items()
+        if value is not None
     ]
-    bounds = score.intervals._headline if score.intervals else None
-    interval = f" [{bounds[0]:.6g}, {bounds[1]:.6g}]" if bounds else ""
-    detail = "; ".join(score.reasons) if not score.valid else f"{figures[0]}{interval}" if figures else ""
+    detail = "; ".join(score.reasons) if not score.valid else "".join(figures[:1])
     if not score.decision:
         return detail
     gates = [name for name, passed in score._display.gates.items() if not passed]

@@ -7,7 +7,7 @@ readable on a phone. Every label is escaped by `Markup.format`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 
 from markupsafe import Markup
 
@@ -49,7 +49,8 @@ def bars(chart: Bars, title: str) -> Markup:
 def ranges(chart: Ranges, title: str) -> Markup:
     """A point and a line from bound to bound for each label, on an axis that shows only their range."""
     bounds = [bound for each in chart.intervals if each for bound in each]
-    axis = _ticks_between(min([*chart.values, *bounds]), max([*chart.values, *bounds]), chart.whole)
+    most = len(chart.labels) if chart.whole else -inf  # the lowest rank there is
+    axis = _ticks_between(min([*chart.values, *bounds]), max([*chart.values, *bounds, most]), chart.whole)
     low, high = axis[0], axis[-1]
     height = _ROW * len(chart.labels)
     parts = [each for value in axis for each in _tick(value, _place(value, low, high), height)]
@@ -81,7 +82,7 @@ def _ticks_between(low: float, high: float, whole: bool) -> list[float]:
     step = next(each for each in steps if each * 5 >= (high - low) * (1 - 1e-9))
     if whole:
         step = max(1.0, float(ceil(step)))
-        return [low + n * step for n in range(ceil((high - low) / step) + 1)]
+        return [*(low + n * step for n in range(floor((high - low) / step - 0.5) + 1)), high]
     return [round(n * step, 12) for n in range(floor(low / step + 1e-9), ceil(high / step - 1e-9) + 1)]
 
 

@@ -175,7 +175,8 @@ def preflight(checklist: Preflight, view: View) -> Page:
     warnings = checklist.warnings + sum(check._noted for check in by_outcome["warned"])
     notes += [plural(warnings, "warning")] * bool(warnings)
     notes += [f"{plural(len(skipped), 'check')} skipped"] * bool(skipped and not failed)
-    role: Role = "bad" if failed else "warning" if notes else "good"
+    untold = [check for check in skipped if not check._needs_truth]  # participants have no truth
+    role: Role = "bad" if failed else "warning" if warnings or untold else "good"
     verdict, before = ("Not ready", ": ") if failed else ("Ready", ", ")
     scored, shared = checklist.score, checklist._shared
     sections = [
@@ -187,7 +188,7 @@ def preflight(checklist: Preflight, view: View) -> Page:
     if scored is not None:
         sections += [each._replace(on="pages") for each in of_score.sections(scored, view, problems=False)]
     return Page(
-        title="Preflight" if scored is None else f"Preflight: {scored.track}",
+        title=f"Preflight: {checklist._title}" if checklist._title else "Preflight",
         verdict=verdict,
         role=role,
         lines=[[Styled(verdict.upper(), "error" if failed else role), f"{before * bool(notes)}{', '.join(notes)}."]],

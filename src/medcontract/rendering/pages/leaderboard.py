@@ -36,6 +36,10 @@ _MOST_REASONS = 3
 _MOST_NAMES = 5
 _SHORTEST = 0.1
 """The length of the bar of the lowest figure."""
+_LOWER = " ↓"
+"""Marks figures that are better when lower, in the head of a table: words would make it too wide."""
+_FEWEST = 3
+"""With fewer submissions, ranges of ranks and pairs say no more than the ranking."""
 _MOST_OTHERS = 4
 """The number of metrics in the table that are not defined by the track."""
 
@@ -139,7 +143,7 @@ def _certainty(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Iterat
         least = number(board.detectable, unit)
         about.append(f"Between the first and the second, a difference of about {least} would be significant.")
     yield Section("How sure the ranking is", [Paragraph([" ".join(about)], note=True)], on="pages")
-    if board.neighbours is None:
+    if board.neighbours is None or len(ranked) < _FEWEST:
         return
     labels = _labels(ranked)
     rows = [(label, _range(entry.rank_interval)) for label, entry in zip(labels, ranked, strict=True)]
@@ -154,15 +158,17 @@ def _certainty(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Iterat
         (f"{above} and {below}", number(pair.difference, unit, pair.interval), p_value(pair.p), p_value(pair.p_holm))
         for above, below, pair in zip(labels, labels[1:], board.neighbours, strict=False)
     ]
-    if pairs:
-        note = "p (Holm): corrected for the number of neighbors"
-        table = long_table(Table("Neighbors", ("neighbors", "difference", "p", "p (Holm)"), pairs, note))
-        yield Section("Neighbors", [table], on="pages")
-    if len(board._better) > 1:
+    note = "p (Holm): corrected for the number of neighbors"
+    table = long_table(Table("Neighbors", ("neighbors", "difference", "p", "p (Holm)"), pairs, note))
+    yield Section("Neighbors", [table], on="pages")
+    if board._better:
         shares = [[round(100 * share) for share in row] for row in board._better]
         columns = [f"{n}." for n in range(1, len(shares) + 1)]
         matrix = Matrix(labels, columns, shares, "better", "than", "Percent of the resamples; ties count half.", True)
-        percent = [(label, *map(str, row)) for label, row in zip(labels, shares, strict=True)]
+        percent = [
+            (label, *("–" if column == n else str(share) for column, share in enumerate(shares[n])))
+            for n, label in enumerate(labels)
+        ]
         table = Table("Pairs", ("percent of the resamples", *columns), percent, chart=matrix)
         yield Section("How often each is better than another", [table], on="pages")
 
@@ -235,13 +241,16 @@ def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
         values = [entry.headline or 0 for entry in ranked]
         chart = Ranges(_labels(ranked), values, [entry.interval for entry in ranked], texts, _tied(ranked))
     of_intervals = ["ranks", "first"] * (board.intervals is not None)
-    names = [FigureName(plain_name(name)) for name in shown]
+    lower = {figure.name for figure in board._figures if figure.lower_is_better}
+    lower |= {board.headline} if board._lower_is_better else set()
+    names = [FigureName(f"{plain_name(name)}{_LOWER * (name in lower)}") for name in shown]
     head = (board._entrant, *names[:1], *of_intervals, *names[1:], *["decision"] * decided)
     used = [n for n in range(len(head)) if any(row[n] != number(None) for row in rows)]
     return Table(
         "Ranking",
         tuple(head[n] for n in used),
         [tuple(row[n] for n in used) for row in rows],
+        note="↓: lower is better" if any(head[n].endswith(_LOWER) for n in used) else "",
         last_columns=int(decided),
         shares=[] if chart else _shares([_value(board, entry, shown[0]) for entry in ranked]),
         chart=chart,
