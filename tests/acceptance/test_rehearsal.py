@@ -102,6 +102,42 @@ def test_figures_by_hand(tmp_path: Path, stroke: Callable[..., Any]) -> None:
     assert (perfect["name"], perfect["figures"]["macro_f1"]) == ("perfect", pytest.approx(2 / 3, abs=1e-15))
 
 
+_SEPSIS = """
+id = "sepsis"
+version = 1
+key = "case_id"
+[prediction]
+sepsis_probability = { type = "number", min = 0, max = 1 }
+[truth]
+sepsis = { type = "boolean" }
+[[metric]]
+name = "brier"
+kind = "brier"
+field = "sepsis_probability"
+positive = { field = "sepsis", is = true }
+[score]
+headline = "brier"
+[gate]
+min_processed = 0.9
+"""
+
+
+def test_constant_probability(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """The best constant has the share of positive cases. With 1 of 4 its Brier score is (0.75² + 3 · 0.25²) / 4."""
+    toml, truth = tmp_path / "challenge.toml", tmp_path / "truth.csv"
+    toml.write_text(_SEPSIS, encoding="utf-8")
+    truth.write_text("case_id,sepsis\nS1,true\nS2,false\nS3,false\nS4,false\n", encoding="utf-8")
+    found = stroke(truth, toml=toml)
+    constants = {e["about"]: e["figures"]["brier"] for e in found["submissions"] if e["name"] == "constant"}
+    assert constants == {
+        "the most frequent answer for every case": 0.25,
+        "sepsis_probability is 1 for every case": 0.75,
+        "sepsis_probability is the share of positive cases for every case": 0.1875,
+    }
+    (check,) = (each for each in found["checks"] if each["id"] == "constant")
+    assert "0.1875" in check["detail"]
+
+
 def _truth(folder: Path, labels: list[str], ids: list[str] | None = None, name: str = "truth.csv") -> Path:
     ids = ids or [f"S{n:03}" for n in range(len(labels))]
     path = folder / name

@@ -229,14 +229,32 @@ def _constants(sheet: Sheet) -> Iterator[tuple[str, Record]]:
         texts = [text for text, _ in sorted(values.items(), key=lambda item: (-item[1], item[0]))]
         if classes is not None:
             texts = sorted(texts, key=lambda text: classes.index(json.loads(text)))
+        share = _share(sheet, name)
         for number, text in enumerate(texts[:_MOST_VALUES], 1):
             value = json.loads(text)
             if value == frequent.get(name):
                 continue
-            shown = text if classes is not None or isinstance(value, bool) else f"value {number} of {len(texts):,}"
+            shown = f"value {number} of {len(texts):,}"
+            if classes is not None or isinstance(value, bool):
+                shown = text
+            elif share is not None and value in (0, 1):
+                shown = f"{value:g}"
             if sheet.imitation.describe:
                 shown = sheet.imitation.describe(value)
             yield f"{name} is {shown} for every case", {name: value}
+        if share is not None:
+            yield f"{name} is the share of positive cases for every case", {name: share}
+
+
+def _share(sheet: Sheet, name: str) -> float | None:
+    """Return the share of positive cases if a field is a probability of a class: its right values are 0 and 1."""
+    if not any(
+        n.get("type") == "number" and n.get("minimum") == 0 and n.get("maximum") == 1 for n in sheet.nodes(name)
+    ):
+        return None
+    values = [answer.get(name) for answer in sheet.answers]
+    zeros, ones = values.count(0), values.count(1)
+    return ones / (zeros + ones) if zeros and ones and zeros + ones > len(values) / 2 else None
 
 
 def _failed(sheet: Sheet) -> list[Record]:
