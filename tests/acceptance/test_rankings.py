@@ -225,9 +225,9 @@ def test_unknown_and_unlisted_submissions(board: Call, attempts: Path) -> None:
 def test_columns(call: Call, attempts: Path) -> None:
     """Pages show the figures that are asked for, in that order, after the one they are ranked by."""
     text = call("leaderboard", *FOUR, "--columns", "days", "--format", "markdown").out
-    assert "| team | accuracy | days |" in text
+    assert "| team | accuracy | days ↓ |" in text
     text = call("leaderboard", *FOUR, "--columns", "days,accuracy", "--format", "markdown").out
-    assert "| team | days | accuracy |" in text
+    assert "| team | days ↓ | accuracy |" in text
     ran = call("leaderboard", *FOUR, "--columns", "day")
     assert (ran.code, "did you mean 'days'?" in ran.err) == (2, True)
 
