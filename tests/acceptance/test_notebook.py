@@ -39,7 +39,7 @@ CELLS = {
 }
 """The last line of a cell is displayed."""
 _NOT_DISPLAYED = {
-    "bundle", "cache_info", "clear_cache",
+    "bundle", "cache_info", "check_page", "clear_cache",
     "frame_schema", "get_contract", "init", "json_schema", "load", "load_plugin", "new_challenge", "template",
     "validate_frame",
 }  # fmt: skip
