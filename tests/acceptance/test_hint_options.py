@@ -188,7 +188,7 @@ def test_every_hint_works(files: None, call: Call) -> None:
     commands = {command for command, _ in seen}
     assert commands >= {"validate", "preflight", "score", "leaderboard", "compare", "freeze", "check", "init"}
     assert {option for _, option in seen} >= {
-        "--contract", "--set", "--max-record", "--max-unpacked", "--max-problems", "--images", "--weights", "--force",
+        "--contract", "--set", "--max-record", "--max-unpacked", "--images", "--weights", "--force",
         "medcontract schema list", "medcontract protocol show lesions",
     }  # fmt: skip
 
