@@ -197,7 +197,10 @@ class Contest:
 
     def _score(self, submission: Submission) -> Scored:
         if submission.error:
-            reason = "; ".join(filter(None, (self._expecting(submission.error), self._if_several(submission, Files()))))
+            error = (
+                self._expecting(submission.error) if submission.error.startswith("no data files") else submission.error
+            )
+            reason = "; ".join(filter(None, (error, self._if_several(submission, Files()))))
             return self.refused(reason, skipped_problems(submission.skipped))
         files, settings = Files(), self.settings
         try:

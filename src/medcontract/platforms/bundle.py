@@ -190,7 +190,7 @@ def read_wheel(path: str) -> tuple[str, bytes]:
     """Return the name and the content of a wheel. Raises `CallError` if it is not one of this medcontract."""
     wrong = CallError(
         f"{path} is not a wheel of medcontract {__version__}",
-        "write one with: pip wheel --no-deps PATH-OF-MEDCONTRACT",
+        "pip writes one, without its dependencies, from the source of this version (pip wheel)",
     )
     try:
         data = Path(path).read_bytes()
