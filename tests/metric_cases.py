@@ -106,7 +106,7 @@ OF_PLUGINS = "custom"
 assert {each.metric.kind.name for each in VARIANTS.values()} | {OF_PLUGINS} == set(KINDS), "a kind is not tested"
 
 MAY_RISE = ("calibration_error", "mcc label", "spearman")
-"""Where leaving out a right record may raise the figure: docs/why.md."""
+"""Where leaving out a right record may raise the figure: docs/why/challenges.md."""
 
 _VALUES: dict[str, Sequence[Any]] = {
     "label": LABEL.values,

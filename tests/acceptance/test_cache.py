@@ -515,7 +515,7 @@ def test_clear(tmp_path: Path, call: Call) -> None:
     truth, teams = make_contest(tmp_path, "lesions")
     call("leaderboard", truth, *teams, "--cache", "c")
     Path("c/mine.txt").write_text("x", encoding="utf-8")
-    assert call("cache", "info", "c").out.endswith(" MB\n  leaderboard, medcontract 0.1.0: 3\n")
+    assert call("cache", "info", "c").out.endswith(f" MB\n  leaderboard, medcontract {medcontract.__version__}: 3\n")
     assert call("cache", "info", "c", "--format", "json").json["count"] == 3
     assert call("cache", "clear", "c").out.startswith("c: removed 3 results, ")
     assert call("cache", "info", "c").out == f"c: 0 results, {os.path.getsize(Path('c') / FILE) / 1e6:.1f} MB\n"

@@ -188,7 +188,7 @@ _ALL = (
         about="multi-class R_K = sign·√(num²/den)", unprocessed=_MOST_FREQUENT,
         undefined="the truth has a single class",
         leaving_out=None,  # with three or more classes, omitting a right record can change the other frequencies so
-        # that the figure rises: see docs/why.md
+        # that the figure rises: see docs/why/challenges.md
     ),
     MetricKind(
         name="kappa", types=("one_of", "integer"), bounds="integer", confusion=True, low=None,
