@@ -61,12 +61,14 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
         return f"this means that there was no error: {LEAVE_EMPTY}"
     hint = finding.hint or _named_hint(finding, given, schema)
     hint = hint or type_hint(finding.expected, given, in_table, finding.path, nodes)
-    if finding.expected == ("array",) and finding.got == "object":
+    if finding.expected == ("array",) and isinstance(given, dict | str):
         hint = _list_hint(given, _expects_names(finding.path, schema))
     if finding.code not in ("MC103", "MC104", "MC105", "MC106"):
         return hint
     if _may_be_failed(finding, schema):
-        return _WITHOUT_ANSWER
+        meant = next((name for node in nodes for name in node.get("enum", ()) if str(name).lower() == "none"), None)
+        quoted = f'if the answer is {meant}, write "{meant}" in quotes; ' if meant and given is None else ""
+        return f"{quoted}{_WITHOUT_ANSWER}"
     if hint:
         return hint
     if finding.expected == ("object",):
@@ -212,7 +214,7 @@ def _list_hint(given: Any, of_names: bool = False) -> str | None:
         return "write a list: [ … ] instead of { … }, with the values only"
     if isinstance(given, str) and given.lstrip().startswith("["):
         return NOT_A_STRING
-    if isinstance(given, str) and re.search(r"[,;|]", given):
+    if isinstance(given, str) and (of_names or re.search(r"[,;|]", given)):
         return 'write a list of strings: ["…", "…"]'
     return None if given is None else "put the value into a list: [ … ]"
 
