@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.extras import require
 from medcontract.parallel import cpus
-from medcontract.reading.chunks import SMALLEST
+from medcontract.reading import chunks
 from medcontract.reading.limits import Limits
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.phases import PhaseKey
@@ -81,7 +81,7 @@ class Settings(NamedTuple):
         if self.pool:
             return self.pool
         size = sum(part.source.size for part in parts)
-        if size < 2 * SMALLEST or cpus.workers_for(self.jobs, size) < 2:
+        if size < 2 * chunks.SMALLEST or cpus.workers_for(self.jobs, size) < 2:
             return None
         from medcontract.parallel.pool import pool_for  # slow to import
 
