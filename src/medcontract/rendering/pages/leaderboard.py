@@ -37,6 +37,7 @@ _MOST_NAMES = 5
 _SHORTEST = 0.1
 """The length of the bar of the lowest figure."""
 _LOWER = " ↓"
+_MOST_WORDS = 8
 """Marks figures that are better when lower, in the head of a table: words would make it too wide."""
 _FEWEST = 3
 """With fewer submissions, ranges of ranks and pairs say no more than the ranking."""
@@ -243,7 +244,8 @@ def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
     of_intervals = ["ranks", "first"] * (board.intervals is not None)
     lower = {figure.name for figure in board._figures if figure.lower_is_better}
     lower |= {board.headline} if board._lower_is_better else set()
-    names = [FigureName(f"{plain_name(name)}{_LOWER * (name in lower)}") for name in shown]
+    kind = FigureName if len(shown) <= _MOST_WORDS else str  # two names for each figure would not fit
+    names = [kind(f"{plain_name(name)}{_LOWER * (name in lower)}") for name in shown]
     head = (board._entrant, *names[:1], *of_intervals, *names[1:], *["decision"] * decided)
     used = [n for n in range(len(head)) if any(row[n] != number(None) for row in rows)]
     return Table(
