@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from medcontract import conformance
+from medcontract import conformance as suites
+from medcontract.cli import options
 from medcontract.cli.group import SuggestingGroup
 from medcontract.rendering.page import clean
 
@@ -20,15 +21,15 @@ _LONGEST = 300
 
 
 @click.group("conformance", cls=SuggestingGroup, epilog=_EPILOG)
-def command() -> None:
+def conformance() -> None:
     """Test an implementation in another language: see docs/another-language.md."""
 
 
-@command.command("run", epilog=_EPILOG)
-@click.option("--level", "levels", multiple=True, type=click.Choice(list(conformance.LEVELS)),
+@conformance.command("run", epilog=_EPILOG)
+@click.option("--level", "levels", multiple=True, type=click.Choice(list(suites.LEVELS)),
               help="Only this level. The option can be repeated.")  # fmt: skip
-@click.option("--suite", metavar="DIR", type=click.Path(file_okay=False), help="The folder of the suite, if not here.")
-@click.option("--verdicts", is_flag=True, help="Compare only `ok`: whether a file is accepted, not its problems.")
+@options.option("--suite DIR", "The folder of the suite, if not here.", type=click.Path(file_okay=False))
+@options.option("--verdicts", "Compare only `ok`: whether a file is accepted, not its problems.")
 @click.option("--max-differences", type=click.IntRange(min=0), default=10, show_default=True, metavar="N",
               help="How many differences are shown.")  # fmt: skip
 @click.argument("arguments", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
@@ -36,8 +37,8 @@ def run(
     levels: tuple[str, ...], suite: str | None, verdicts: bool, max_differences: int, arguments: tuple[str, ...]
 ) -> int:
     """Start COMMAND, ask it about all cases of the suite, and print how often it agrees."""
-    folder = conformance.suite_folder(suite)
-    found = conformance.run(arguments, folder, levels or tuple(conformance.LEVELS), verdicts=verdicts)
+    folder = suites.suite_folder(suite)
+    found = suites.run(arguments, folder, levels or tuple(suites.LEVELS), verdicts=verdicts)
     wrong = [difference.level for difference in found.differences]
     for level, count in found.cases.items():
         skipped = found.skipped[level]
@@ -51,10 +52,10 @@ def run(
     return 0 if found else 1
 
 
-@command.command("serve")
+@conformance.command("serve")
 def serve() -> int:
     """Answer requests on standard input, as an implementation does that `run` can test."""
-    for answer in conformance.answers(sys.stdin.buffer):
+    for answer in suites.answers(sys.stdin.buffer):
         click.echo(answer)
         sys.stdout.flush()
     return 0

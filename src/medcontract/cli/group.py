@@ -76,14 +76,15 @@ class LazyGroup(SuggestingGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"medcontract.cli.{cmd_name}").command
-        command.short_help = COMMANDS[cmd_name]
+        module, about = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"medcontract.cli.{module}"), cmd_name)
+        command.short_help = about
         raise_again()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -230,6 +231,5 @@ def _first_problems(error: MedcontractError) -> list[str]:
 
 
 def _report_broken_plugins() -> None:
-    plugins = sys.modules.get("medcontract.plugins.loading")  # only imported if there are any
-    for message in plugins.broken if plugins else ():
+    for message in api.broken_plugins():
         click.echo(f"medcontract: {message}", err=True)

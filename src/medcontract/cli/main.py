@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "validate": "Check files against their contracts.",
-    "preflight": "Check whether a submission would be accepted.",
-    "score": "Score a submission against its truth.",
-    "leaderboard": "Score and rank submissions.",
-    "compare": "Compare two scores of the same protocol and truth.",
-    "verify": "Check whether a score follows from its files.",
-    "rehearse": "Try an evaluation before it opens.",
-    "cache": "Show or remove kept results.",
-    "normalize": "Show how texts are normalized, step by step.",
-    "explain": "Explain problem codes: what they mean and how to fix them.",
-    "schema": "List, show, export, check and diff the published JSON Schemas.",
-    "protocol": "List and show the frozen parameters of each track.",
-    "challenge": "Create, check and rehearse a challenge of your own.",
-    "conformance": "Test an implementation in another language.",
-    "bundle": "Write a scoring bundle for a challenge platform.",
-    "init": "Create a small, valid set of example files.",
-    "fix": "Repair what has exactly one right repair.",
-    "template": "Create an empty submission for given cases.",
+    "validate": ("files", "Check files against their contracts."),
+    "preflight": ("submissions", "Check whether a submission would be accepted."),
+    "score": ("submissions", "Score a submission against its truth."),
+    "leaderboard": ("submissions", "Score and rank submissions."),
+    "compare": ("submissions", "Compare two scores of the same protocol and truth."),
+    "verify": ("submissions", "Check whether a score follows from its files."),
+    "rehearse": ("organizing", "Try an evaluation before it opens."),
+    "cache": ("reference", "Show or remove kept results."),
+    "normalize": ("reference", "Show how texts are normalized, step by step."),
+    "explain": ("reference", "Explain problem codes: what they mean and how to fix them."),
+    "schema": ("reference", "List, show, export, check and diff the published JSON Schemas."),
+    "protocol": ("organizing", "List and show the frozen parameters of each track."),
+    "challenge": ("organizing", "Create, check and rehearse a challenge of your own."),
+    "conformance": ("conformance", "Test an implementation in another language."),
+    "bundle": ("organizing", "Write a scoring bundle for a challenge platform."),
+    "init": ("reference", "Create a small, valid set of example files."),
+    "fix": ("files", "Repair what has exactly one right repair."),
+    "template": ("files", "Create an empty submission for given cases."),
 }
+"""Each command, with the module in this package that has the function of this name, and what it does."""
 
 
 def _open_streams() -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,7 +17,10 @@ from medcontract.cli import output
 from medcontract.cli.group import before_dashes
 from medcontract.rendering.page import clean
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from medcontract.scoring.track import Option
+
+F = TypeVar("F", bound=Callable[..., object])
 _PLUGINS = f"{__name__}.plugins"
 _CHALLENGE = f"{__name__}.challenge"
 _CHALLENGE_FILE = "challenge.toml"
@@ -30,7 +33,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer click
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         match = re.fullmatch(r"([0-9]{1,12})([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
         size = int(match.group(1)) * _UNITS[match.group(2).upper()] if match else 0
         if not size:
@@ -49,6 +52,15 @@ class OutputFolder(click.Path):
     """A folder that the command writes to."""
 
 
+def option(declared: str, about: str, name: str = "", **settings: Any) -> Callable[[F], F]:
+    """Declare an option as `--flag METAVAR`, or a flag. FILE, DIR and PATH are paths. `name`: if it is another."""
+    flag, _, metavar = declared.partition(" ")
+    if metavar in ("FILE", "DIR", "PATH"):
+        settings = {"type": click.Path(), **settings}
+    settings |= {"metavar": metavar} if metavar else {"is_flag": True}
+    return click.option(flag, *filter(None, [name]), help=about, **settings)
+
+
 def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     """Declare several options of a command as one; --help lists them in this order."""
 
@@ -64,7 +76,7 @@ def refuse_inputs(command: F) -> F:
     """Raise `CallError` if --out or --also is an input of the call."""
 
     @wraps(command)
-    def checked(*arguments: Any, **values: Any) -> Any:
+    def checked(*arguments: object, **values: object) -> object:
         given = click.get_current_context().params
         targets = [(given["out"], "--out")] if given["out"] is not None else []
         for target, flag in [*targets, *((name, "--also") for name in given.get("also", ()))]:
@@ -99,8 +111,8 @@ def result(name: str) -> Callable[[F], F]:
         @wraps(command)
         def run(
             chosen: str | None, out: str | None, no_color: bool, show_values: bool = False,
-            max_problems: int | None = None, also: tuple[str, ...] = (), **given: Any,
-        ) -> Any:  # fmt: skip
+            max_problems: int | None = None, also: tuple[str, ...] = (), **given: object,
+        ) -> object:  # fmt: skip
             printer = output.Printer(name, chosen, out, no_color, show_values, max_problems, also)
             return command(printer=printer, **given)
 
@@ -138,24 +150,11 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-_SECTIONS = {
-    **dict.fromkeys(("max_record", "max_unpacked", "jobs", "engine", "scheduler", "cache"), "Large files"),
-    **dict.fromkeys(
-        (
-            "breakdown",
-            "result_only",
-            "max_problems",
-            "show_values",
-            "chosen",
-            "also",
-            "out",
-            "no_color",
-            "quiet",
-            "help",
-        ),
-        "Output",
-    ),
-}
+_LARGE = ("max_record", "max_unpacked", "jobs", "engine", "scheduler", "cache")
+_OUTPUT = (
+    "breakdown", "result_only", "max_problems", "show_values", "chosen", "also", "out", "no_color", "quiet", "help",
+)  # fmt: skip
+_SECTIONS = {**dict.fromkeys(_LARGE, "Large files"), **dict.fromkeys(_OUTPUT, "Output")}
 """The sections of options in the help of a command with many, by name."""
 
 
@@ -217,7 +216,7 @@ def _plugins_in(args: list[str]) -> Iterator[str]:
             yield word.partition("=")[2]
 
 
-def _click_option(option: Any, hidden: bool) -> click.Option:
+def _click_option(option: Option, hidden: bool) -> click.Option:
     """Convert an option of a track (`scoring.track.Option`)."""
     names = [option.on_command_line, option.name]
     if option.sets is not None:
@@ -226,7 +225,7 @@ def _click_option(option: Any, hidden: bool) -> click.Option:
             return option.sets if given else None
 
         return click.Option(names, is_flag=True, callback=flag_value, help=option.help, hidden=hidden)
-    kind: Any = click.Choice(option.choices) if option.choices else click.Path() if option.contract else str
+    kind: object = click.Choice(option.choices) if option.choices else click.Path() if option.contract else str
     return click.Option(
         names, metavar=option.metavar or None, type=kind, multiple=option.multiple, help=option.help, hidden=hidden,
         callback=lambda ctx, param, given: None if given == () else given,
@@ -250,29 +249,9 @@ def _use_challenge(ctx: click.Context, param: click.Parameter, name: str | None)
 
 
 def _mention_unused_challenge() -> None:
-    """A challenge is used only if it is named; whoever forgets that would get puzzling messages."""
-    for folder in _folders():
-        path = os.path.join(folder, _CHALLENGE_FILE)
-        if os.path.isfile(path):
-            name = clean(os.path.relpath(path))
-            click.echo(f"challenge: none ({name} is not used without --challenge {name})", err=True)
-            return
-
-
-def _folders() -> Iterator[str]:
-    """The current folder and its parents, up to the root of the repository; without one, only the current folder."""
-    try:
-        here = os.getcwd()
-    except OSError:  # the folder was removed
-        return
-    parents = [here]
-    while not os.path.lexists(os.path.join(parents[-1], ".git")):
-        above = os.path.dirname(parents[-1])
-        if above == parents[-1]:
-            yield here
-            return
-        parents.append(above)
-    yield from parents
+    """A challenge is used only if it is named: without a notice, forgetting that would cause puzzling messages."""
+    if os.path.isfile(_CHALLENGE_FILE):
+        click.echo(f"challenge: none ({_CHALLENGE_FILE} is not used without --challenge {_CHALLENGE_FILE})", err=True)
 
 
 def plugin_arguments() -> list[str]:
@@ -282,19 +261,14 @@ def plugin_arguments() -> list[str]:
     return [word for name in meta[_PLUGINS] for word in ("--plugin", name)] + challenge
 
 
-def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Contract ids for the shell."""
-    return _starting(incomplete, api.contract_ids())
+def _complete(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """Complete one of these names in a shell."""
+    return lambda ctx, param, incomplete: _starting(incomplete, names())
 
 
-def complete_track(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of tracks for the shell."""
-    return _starting(incomplete, [each.id for each in api.list_protocols()])
-
-
-def complete_example(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of tracks with example files for the shell."""
-    return _starting(incomplete, api.example_tracks())
+complete_contract = _complete(api.contract_ids)
+complete_track = _complete(lambda: [each.id for each in api.list_protocols()])
+complete_example = _complete(api.example_tracks)
 
 
 def complete_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -318,98 +292,79 @@ def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
 
 # The options, each declared once. Their names are those of the arguments in Python.
 
-out = together(
-    click.option("--out", metavar="FILE", type=click.Path(),
-                 help="Write the result to FILE instead of standard output."),
-    refuse_inputs,
-)  # fmt: skip
-also = click.option(
-    "--also", metavar="FILE", multiple=True, type=click.Path(),
-    help="Write the same result to FILE, too, in the format of its extension. May be repeated.",
-)  # fmt: skip
-no_color = click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb.")
+out = together(option("--out FILE", "Write the result to FILE instead of standard output."), refuse_inputs)
+also = option(
+    "--also FILE", "Write the same result to FILE, too, in the format of its extension. May be repeated.", multiple=True
+)
+no_color = option("--no-color", "Disable colors, like NO_COLOR=1 or TERM=dumb.")
 quiet = click.option(
     "--quiet/--no-quiet", "-q", default=None, expose_value=False, is_eager=True, envvar="MEDCONTRACT_QUIET",
     callback=lambda ctx, param, given: output.set_quiet(given),
     help="Only show the outcome, without details and notices. The exit code stays the same.",
 )  # fmt: skip
-force = click.option("--force", is_flag=True, help="Overwrite existing files.")
-strict = click.option("--strict", is_flag=True, help="Fail if there are warnings: the exit code is 1.")
-exclude = click.option(
-    "--exclude", metavar="GLOB", multiple=True,
-    help="Skip files and folders in folders that match GLOB, such as 'draft*' or 'old/**'. May be repeated.",
-)  # fmt: skip
+force = option("--force", "Overwrite existing files.")
+strict = option("--strict", "Fail if there are warnings: the exit code is 1.")
+exclude = option(
+    "--exclude GLOB",
+    "Skip files and folders in folders that match GLOB, such as 'draft*' or 'old/**'. May be repeated.",
+    multiple=True,
+)
+show_values = option("--show-values", "Show offending values even if the output is not a terminal.")
 problems = together(
-    click.option("--max-problems", type=click.IntRange(min=0), metavar="N", envvar="MEDCONTRACT_MAX_PROBLEMS",
-                 help="List at most N problems per file (default for text: 50)."),
-    click.option("--show-values", is_flag=True, help="Show offending values even if the output is not a terminal."),
+    option("--max-problems N", "List at most N problems per file (default for text: 50).",
+           type=click.IntRange(min=0), envvar="MEDCONTRACT_MAX_PROBLEMS"),
+    show_values,
 )  # fmt: skip
 limits = together(
-    click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M)."),
-    click.option("--max-unpacked", type=Size(), metavar="SIZE",
-                 help="Maximum decompressed size of a .gz file or an archive (default: 4G)."),
-)  # fmt: skip
+    option("--max-record SIZE", "Maximum size of a record (default: 16M).", type=Size()),
+    option("--max-unpacked SIZE", "Maximum decompressed size of a .gz file or an archive (default: 4G).", type=Size()),
+)
 engine = together(
     click.option("--engine", type=click.Choice(["dask"]),
                  help="Read large files on a Dask cluster, with the same results."),
-    click.option("--scheduler", metavar="ADDRESS",
-                 help="The address of a Dask scheduler. Default: start a local cluster."),
+    option("--scheduler ADDRESS", "The address of a Dask scheduler. Default: start a local cluster."),
 )  # fmt: skip
-cache = click.option(
-    "--cache", metavar="DIR", type=click.Path(),
-    help="Keep results in DIR, and do not repeat work that is finished (see medcontract cache).",
-)  # fmt: skip
-images = click.option(
-    "--images", metavar="DIR", type=click.Path(), help="Also check the images of lesions/cases, in DIR."
+cache = option("--cache DIR", "Keep results in DIR, and do not repeat work that is finished (see medcontract cache).")
+images = option("--images DIR", "Also check the images of lesions/cases, in DIR.")
+protocol = option(
+    "--protocol FILE",
+    "Use this frozen protocol (medcontract protocol freeze); refused if versions or the truth differ.",
 )
-protocol = click.option(
-    "--protocol", metavar="FILE", type=click.Path(),
-    help="Use this frozen protocol (medcontract protocol freeze); refused if versions or the truth differ.",
+parameters = pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
+header = pairs("--set", "header", "Set a header field that the files do not contain.")
+challenge = option(
+    "--challenge FILE", "Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
+    envvar="MEDCONTRACT_CHALLENGE", expose_value=False, is_eager=True, callback=_use_challenge,
 )  # fmt: skip
-challenge = click.option(
-    "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,
-    is_eager=True, callback=_use_challenge,
-    help="Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
-)  # fmt: skip
-plugin = click.option(
-    "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=_load_plugins,
-    help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
+plugin = option(
+    "--plugin MODULE", "Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
+    multiple=True, expose_value=False, is_eager=True, callback=_load_plugins,
 )  # fmt: skip
 plugins = together(plugin, challenge)
+files = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
+track = click.argument("track", metavar="TRACK", shell_complete=complete_track)
 
 
 def contract(about: str = "The contract of all files that are not passed as CONTRACT=PATH.") -> Callable[[F], F]:
-    """--contract ID."""
-    return click.option("--contract", metavar="ID", shell_complete=complete_contract, help=about)
+    return option("--contract ID", about, shell_complete=complete_contract)
 
 
-def jobs(about: str, default: str = "as many as pay off") -> Callable[[F], F]:
-    """--jobs N: worker processes."""
-    return click.option(
-        "--jobs", type=click.IntRange(min=1), metavar="N", default=1 if default == "1" else None,
-        help=f"{about} Default: {default}.",
-    )  # fmt: skip
+def jobs(about: str, default: int | None = None) -> Callable[[F], F]:
+    """The number of worker processes."""
+    about = f"{about} Default: {default or 'as many as pay off'}."
+    return option("--jobs N", about, type=click.IntRange(min=1), default=default)
 
 
-cluster = click.option(
-    "--cluster", metavar="FIELD",
-    help="Draw the cases with the same value of FIELD, such as a patient, together. Implies --intervals.",
-)  # fmt: skip
-intervals = together(
-    click.option("--intervals", is_flag=True, help="Show how sure the figures are: intervals from resamples."),
-    cluster,
+cluster = option(
+    "--cluster FIELD", "Draw the cases with the same value of FIELD, such as a patient, together. Implies --intervals."
 )
+intervals = together(option("--intervals", "Show how sure the figures are: intervals from resamples."), cluster)
 scoring = together(
-    contract(),
-    pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint."),
-    protocol,
-    pairs("--set", "header", "Set a header field that the files do not contain."),
+    contract(), parameters, protocol, header,
     click.option("--phase", type=click.Choice(["public", "private"]),
                  help="Score only the cases of this phase of a challenge."),
-    click.option("--phase-key", metavar="FILE", type=click.Path(),
-                 help="The organizer's secret key, which divides the cases into phases."),
-    click.option("--participant", is_flag=True,
-                 help="Only show what participants may see: no figures by class or case."),
+    option("--phase-key FILE", "The organizer's secret key, which divides the cases into phases."),
+    option("--participant", "Only show what participants may see: no figures by class or case."),
     plugins, exclude, strict, limits,
 )  # fmt: skip
 """The options of score, preflight and leaderboard. Each command passes them on by name."""

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ from medcontract.rendering.page import Style, View, clean, plain
 if TYPE_CHECKING:
     from medcontract.results.base import Result
 
+T = TypeVar("T")
 MAX_ALIKE = 3
 """The number of similar problems that are kept for text, which shows the first and the places of the others."""
 _COLORS = {
@@ -133,6 +134,14 @@ def _width() -> int | None:
         return None
 
 
+class ProblemSettings(TypedDict):
+    """How many problems are kept, and how."""
+
+    max_problems: int
+    max_alike: int | None
+    excerpts: bool
+
+
 class Printer:
     """Prints a result according to --format, --out, --no-color and --show-values."""
 
@@ -153,7 +162,8 @@ class Printer:
         self.plugin_errors = show_values or (self.show_values and error_terminal())
         """The same for the messages of exceptions in plugins, which go to standard error."""
 
-    def print(self, result: Result) -> None:
+    def print(self, result: Result) -> int:
+        """Print a result. Return the exit code: 1 if it is falsy."""
         width = _width() if self.as_text and self.out is None and terminal() else None
         view = View(self._style, self.show_values, self._shown, is_quiet(), width)
         colored = self.as_text and self._style is not plain
@@ -161,8 +171,13 @@ class Printer:
         for name, path in self._also:
             plain_view = View(plain, self.values_asked, self._shown, is_quiet())
             write(rendering.render(result, name, plain_view), path)
+        return 0 if result else 1
 
-    def problem_settings(self, most: int) -> dict[str, Any]:
+    def show(self, function: Callable[..., Result], *arguments: object, **given: object) -> int:
+        """Call a function of the API, and print its result. Return the exit code."""
+        return self.print(function(*arguments, **given))
+
+    def problem_settings(self, most: int) -> ProblemSettings:
         """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
         self._shown = min(self._most if self._most is not None else 50 if self.as_text else most, most)
         return {
@@ -170,6 +185,12 @@ class Printer:
             "max_alike": MAX_ALIKE if self.as_text else None,
             "excerpts": self.show_values and self.format in rendering.WITH_EXCERPTS,
         }
+
+
+def call(unit: str, function: Callable[..., T], /, *arguments: object, **given: object) -> T:
+    """Call a function of the API with notices and a progress bar, which counts `unit`."""
+    with Progress(unit) as progress:
+        return function(*arguments, notice=notice, progress=progress.show, **given)
 
 
 class Progress:
