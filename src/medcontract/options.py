@@ -361,8 +361,7 @@ class CallOptions:
             raise CallError(f"'cache' must be a path, not {type(self.cache).__name__}")
         paths = [split(name)[0] for name in inputs]
         refuse_input_folder(self.cache, paths, "--cache", beside=paths if beside else ())
-        with ResultCache(self.cache, self.notice) as cache:
-            yield cache
+        yield ResultCache(self.cache, self.notice)
 
 
 def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:

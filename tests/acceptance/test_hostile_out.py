@@ -26,8 +26,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "sub").mkdir()
     (tmp_path / "images").mkdir()
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "medcontract-cache.sqlite3").touch()
+    (tmp_path / "kept" / "medcontract-cache-2").mkdir(parents=True, mode=0o700)
+    (tmp_path / "kept" / "medcontract-cache-2" / "one.json").touch()
     write(tmp_path, "lesions/truth", [image(f"I-{n}", CLASSES[n]) for n in range(10)], name="truth")
     write(tmp_path / "sub", "lesions/predictions", [guess(f"I-{n}", CLASSES[n]) for n in range(10)], name="sent")
     write(tmp_path, "benchmark/references", [reference("S", answer="gout")], name="references")
@@ -67,8 +67,8 @@ CALLS = [
     ("schema diff plain.schema.json plain.schema.json", "plain.schema.json"),
     ("schema show lesions/truth --plugin ./plugin_of_out.py", "plugin_of_out.py"),
     ("challenge check challenge.toml", "challenge.toml"),
-    ("cache info kept", "kept/medcontract-cache.sqlite3"),
-    ("validate truth.json --cache kept", "kept/medcontract-cache.sqlite3"),
+    ("cache info kept", "kept/medcontract-cache-2/one.json"),
+    ("validate truth.json --cache kept", "kept/medcontract-cache-2/one.json"),
 ]
 
 

@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plugins": {"catalog", "contracts", "errors", "lazy_patterns", "plugins", "problems", "schemas"},
     "schemas": {"_version", "addresses", "atomic_write", "contracts", "errors", "jsonschema_files", "problems",
         "reading", "results", "schemas", "types"},
-    "cache": {"_version", "addresses", "errors"},
+    "cache": {"_version", "addresses", "atomic_write", "errors"},
     "atomic_write": {"addresses", "errors"},
     "report_files": {"addresses", "atomic_write", "errors"},
     "example_files": {"atomic_write", "contracts", "errors"},

@@ -9,17 +9,14 @@ import platform
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from functools import cache
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.addresses import Address, split_member
-from medcontract.cache import ResultCache
+from medcontract.cache import ResultCache, as_json
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
@@ -60,9 +57,12 @@ class FileContent(Struct, frozen=True):
 def key_of(kind: str, *values: object) -> str:
     """Return the key of a result. Raises `Uncacheable`."""
     challenge = registry.scope()
-    known = None if challenge is None else (challenge.name, challenge.source)
-    text = json.dumps([kind, environment(), _plugins(), _plain(known), _plain(values)], sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    known = None if challenge is None else (challenge.name, challenge.source.hex())
+    try:
+        text = json.dumps(as_json([kind, environment(), _plugins(), known, values]))
+    except TypeError as error:
+        raise Uncacheable(f"a value of {error} cannot be hashed") from None
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def hashed(path: str | Source, limits: Limits | None) -> FileContent:
@@ -144,27 +144,6 @@ def _hash_files(paths: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON, equal for equal values. Raises `Uncacheable`."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, bytes):
-        return ["bytes", hashlib.sha256(value).hexdigest()]
-    if isinstance(value, Decimal | Fraction):
-        return [type(value).__name__, str(value)]
-    if isinstance(value, dict):
-        return {f"{_plain(key)}": _plain(each) for key, each in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted(json.dumps(_plain(each), sort_keys=True) for each in value)
-    if isinstance(value, Struct):
-        return [type(value).__name__, [_plain(getattr(value, name)) for name in value.__struct_fields__]]
-    if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
-    if isinstance(value, FunctionType) and "<" not in value.__qualname__:
-        return f"{value.__module__}.{value.__qualname__}"
-    raise Uncacheable(f"a value of {type(value).__name__} cannot be hashed")
-
-
 _NOT_KEPT = ("MC003", "MC029")
 """The file could not be read, or checking it failed: it may work the next time."""
 
@@ -182,12 +161,12 @@ def cached_report(
         key = key_of("validate", base_name(file.path), file.sha256, contract_id, tuple(limits), settings)
     except Uncacheable:
         return check()
-    found = cache.get(key)
+    found = cache.get("validate", key)
     if isinstance(found, FileReport):
         return replace(found, path=str(file.path))
     report = check()
     if file.unchanged and not any(problem.code in _NOT_KEPT for problem in report.problems):
-        cache.put(key, "validate", report)
+        cache.put("validate", key, report)
     return report
 
 
@@ -199,12 +178,14 @@ def cached_scores(
     from medcontract.evaluation.score import Scored
 
     known = list(_known(contest, submissions))
-    missing = [s for s, (key, _) in zip(submissions, known, strict=True) if not key or not cache.has(key)]
+    missing = [
+        s for s, (key, _) in zip(submissions, known, strict=True) if not key or not cache.has("leaderboard", key)
+    ]
     waiting = {id(each) for each in missing}
     computed = scores(contest, missing, jobs)
     for submission, (key, files) in zip(submissions, known, strict=True):
         if id(submission) not in waiting:
-            found = cache.get(key)
+            found = cache.get("leaderboard", key)
             if isinstance(found, Scored):
                 yield found
                 continue
@@ -215,7 +196,7 @@ def cached_scores(
             tally = outcome.tally
             if tally is not None and contest.track.ranking.protocol is None:  # the sum is not needed any more
                 tally = replace(tally, data=None, context=None)
-            cache.put(key, "leaderboard", replace(outcome, tally=tally))
+            cache.put("leaderboard", key, replace(outcome, tally=tally))
         yield outcome
 
 
