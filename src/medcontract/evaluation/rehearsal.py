@@ -30,7 +30,7 @@ from medcontract.scoring.rational import coarse
 from medcontract.validation.dispatch import Part
 from medcontract.validation.report import ProblemCollector
 
-OnPlatform = Callable[[Mapping[str, bytes]], "Outcome"]
+OnPlatform = Callable[[Mapping[str, bytes]], "PlatformOutcome"]
 StartPlatform = Callable[[Contest, str], OnPlatform]
 _CAUSES = {
     "half": ("MC302", "MC401"), "failed": ("MC4", "MC504"), "renamed": ("MC009", "MC101", "MC102"),
@@ -42,7 +42,7 @@ _STANDARD_ERRORS = 5
 """From how many standard errors on neighboring answers are no longer alike by chance."""
 
 
-class Outcome(NamedTuple):
+class PlatformOutcome(NamedTuple):
     """What a platform makes of a submission: figures by name, the headline first, or the reason why there are none."""
 
     figures: Mapping[str, float]
@@ -340,7 +340,7 @@ class _Rehearsal:
 
     # The platform.
 
-    def _compare(self, each: Made, score: Score, outcome: Outcome) -> None:
+    def _compare(self, each: Made, score: Score, outcome: PlatformOutcome) -> None:
         """Note a submission that the platform treats differently."""
         value = next((v for v in score._display.headlines.values() if v is not None), None) if score.valid else None
         shown = next(iter(outcome.figures.values()), None)

@@ -35,9 +35,9 @@ from medcontract.platforms.settings import (
     PLATFORMS,
     PROTOCOL,
     SETTINGS,
+    BoardColumn,
     Bundle,
     BundleSettings,
-    Column,
     TruthFile,
 )
 from medcontract.rendering import markdown
@@ -87,7 +87,7 @@ class Plan(NamedTuple):
         return files if self.challenge is None else {**files, CHALLENGE: self.challenge}
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[BoardColumn, ...]:
         return self.settings.columns
 
     def text(self, template: str, **more: object) -> bytes:
@@ -229,7 +229,7 @@ def _headline(contest: Contest, given: str | None) -> str:
     raise CallError(f"submissions cannot be ranked by '{given}'", f"use one of: {', '.join(known)}")
 
 
-def _columns(contest: Contest, headline: str) -> Iterator[Column]:
+def _columns(contest: Contest, headline: str) -> Iterator[BoardColumn]:
     track, known = contest.track, rankable_figures(contest)
     fields = registry.contract(track.roles.result).model.model_fields
     others = [
@@ -240,7 +240,7 @@ def _columns(contest: Contest, headline: str) -> Iterator[Column]:
     names = [name for name in dict.fromkeys((headline, *known, *others)) if name in known or name != track.headline]
     used: set[str] = set()
     for name in names:
-        yield Column(key=_key(name, used), figure=name, lower_is_better=name in track.better_lower)
+        yield BoardColumn(key=_key(name, used), figure=name, lower_is_better=name in track.better_lower)
 
 
 def _key(name: str, used: set[str]) -> str:
@@ -288,7 +288,7 @@ def _templates() -> Environment:
     return environment
 
 
-def _table(columns: Iterable[Column]) -> str:
+def _table(columns: Iterable[BoardColumn]) -> str:
     """Return the columns as a Markdown table."""
     rows = ["| name | figure | |", "|---|---|---|"]
     for column in columns:
@@ -326,13 +326,17 @@ def tar_gz_of(files: Mapping[str, bytes]) -> bytes:
     return gzip.compress(tar.getvalue(), mtime=0)
 
 
+def files_of(plan: Plan) -> dict[str, bytes]:
+    """Return the files of a bundle, by path, as the module of its platform says."""
+    files: dict[str, bytes] = import_module(f"medcontract.platforms.{PLATFORMS[plan.settings.platform]}").files(plan)
+    return files
+
+
 def write_bundle(plan: Plan, folder: Path, inputs: Iterable[str], force: bool) -> Bundle:
     """Write the files. Raises `CallError`, before anything is written, for a file that would be replaced.
 
     `inputs`: files that the bundle is made from, which are not replaced with `force` either.
     """
-    files_of: Callable[[Plan], dict[str, bytes]]
-    files_of = import_module(f"medcontract.platforms.{PLATFORMS[plan.settings.platform]}").files
     files = dict(sorted(files_of(plan).items()))
     for name, data in files.items():
         if not is_free(folder / name, data):

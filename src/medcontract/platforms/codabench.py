@@ -8,14 +8,11 @@ error to the participant. A program that fails and writes no scores makes the su
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 from collections.abc import Sequence
 
-from medcontract.atomic_write import write_file
 from medcontract.platforms.bundle import Plan, logo, zip_of
-from medcontract.platforms.evaluation import evaluate_submission, run_guarded
+from medcontract.platforms.evaluation import run
 
 _INPUT, _OUTPUT = "/app/input", "/app/output"
 _ADDED = ("metadata",)
@@ -52,19 +49,6 @@ def main(program: str, arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Score one submission.")
     parser.add_argument("input", nargs="?", default=_INPUT, help="the folder with ref and res")
     parser.add_argument("output", nargs="?", default=_OUTPUT, help="the folder for scores.json")
-    folders = parser.parse_args(arguments)
-    return run_guarded(lambda: _score(program, folders.input, folders.output))
-
-
-def _score(program: str, sent: str, output: str) -> int:
-    scores = os.path.join(output, "scores.json")
-    if os.path.lexists(scores):
-        os.remove(scores)
-    found = evaluate_submission(program, os.path.join(sent, "ref"), os.path.join(sent, "res"), ignored=_ADDED)
-    os.makedirs(output, exist_ok=True)
-    write_file(found.page(), os.path.join(output, "detailed_results.html"))
-    if found.reason:
-        sys.stderr.write(f"{found.reason}\n")
-        return found.exit_code
-    write_file(json.dumps(found.figures, indent=2) + "\n", scores)
-    return 0
+    given = parser.parse_args(arguments)
+    truth, sent = os.path.join(given.input, "ref"), os.path.join(given.input, "res")
+    return run(program, truth, sent, given.output, "scores.json", ignored=_ADDED, page="detailed_results.html")

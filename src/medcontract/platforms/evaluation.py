@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import copy_context
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from medcontract import rendering
+from medcontract.atomic_write import write_file
 from medcontract.challenges.loading import load
 from medcontract.contracts import registry
 from medcontract.errors import DEBUG, CallError, MedcontractError, internal_error
@@ -55,17 +57,33 @@ class Evaluation(NamedTuple):
         return f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Not scored</title><p>{text}</p></html>\n'
 
 
-def run_guarded(score: Callable[[], int]) -> int:
-    """Run what an entry point does. Whatever goes wrong is one line on standard error, without details."""
+def run(
+    program: str, truth: str, sent: str, output: str, result: str, *, ignored: Sequence[str], page: str = "",
+    key: str = "",
+) -> int:  # fmt: skip
+    """Score a submission, and write what a platform reads to the folder `output`. Returns the exit code.
+
+    `result`: the file for the figures, which does not exist if there are none; `key`: where they are in it. `page`: the
+    file for the outcome as a page. Whatever goes wrong is one line on standard error, without details.
+    """
+    scores = os.path.join(output, result)
     try:
-        return score()
+        if os.path.lexists(scores):
+            os.remove(scores)
+        found = evaluate_submission(program, truth, sent, ignored)
+        os.makedirs(output, exist_ok=True)
+        if page:
+            write_file(found.page(), os.path.join(output, page))
+        if not found.reason:
+            write_file(json.dumps({key: found.figures} if key else found.figures, indent=2) + "\n", scores)
     except (OSError, MedcontractError) as error:  # the folder for the output
         _print_if_debugging(error)
-        what = "cannot write the result"
+        found = _misconfigured("cannot write the result")
     except Exception as error:  # noqa: BLE001  # any bug
-        what = internal_error(error)
-    sys.stderr.write(f"{_misconfigured(what).reason}\n")
-    return MISCONFIGURED
+        found = _misconfigured(internal_error(error))
+    if found.reason:
+        sys.stderr.write(f"{found.reason}\n")
+    return found.exit_code
 
 
 def evaluate_submission(program: str, truth: str, submission: str, ignored: Sequence[str] = ()) -> Evaluation:

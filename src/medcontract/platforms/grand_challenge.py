@@ -8,14 +8,10 @@ last line of standard error that is not blank to the participant.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import sys
 from collections.abc import Sequence
 
-from medcontract.atomic_write import write_file
 from medcontract.platforms.bundle import Plan, tar_gz_of
-from medcontract.platforms.evaluation import evaluate_submission, run_guarded
+from medcontract.platforms.evaluation import run
 
 _INPUT, _GROUND_TRUTH, _OUTPUT = "/input", "/opt/ml/input/data/ground_truth", "/output"
 _ADDED = ("inputs.json",)
@@ -43,18 +39,5 @@ def main(program: str, arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--input", default=_INPUT, help="the folder with the submission")
     parser.add_argument("--ground-truth", default=_GROUND_TRUTH, help="the folder with the ground truth")
     parser.add_argument("--output", default=_OUTPUT, help="the folder for metrics.json")
-    folders = parser.parse_args(arguments)
-    return run_guarded(lambda: _score(program, folders.input, folders.ground_truth, folders.output))
-
-
-def _score(program: str, sent: str, ground_truth: str, output: str) -> int:
-    metrics = os.path.join(output, "metrics.json")
-    if os.path.lexists(metrics):
-        os.remove(metrics)
-    found = evaluate_submission(program, ground_truth, sent, ignored=_ADDED)
-    if found.reason:
-        sys.stderr.write(f"{found.reason}\n")
-        return found.exit_code
-    os.makedirs(output, exist_ok=True)
-    write_file(json.dumps({"aggregates": found.figures}, indent=2) + "\n", metrics)
-    return 0
+    given = parser.parse_args(arguments)
+    return run(program, given.ground_truth, given.input, given.output, "metrics.json", ignored=_ADDED, key="aggregates")

@@ -38,7 +38,7 @@ def require_platform(platform: str) -> None:
         raise CallError(f"unknown platform '{platform}'", guess or f"use one of: {', '.join(PLATFORMS)}")
 
 
-class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BoardColumn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure on the leaderboard of the platform."""
 
     key: str
@@ -64,7 +64,7 @@ class BundleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     track: str
     submission: tuple[str, ...]
     """The contracts of the files of a submission."""
-    columns: tuple[Column, ...]
+    columns: tuple[BoardColumn, ...]
     """The figures; submissions are ranked by the first."""
     truth: tuple[TruthFile, ...]
     challenge: bool = False
@@ -73,7 +73,7 @@ class BundleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """For EvalAI: the codename of the dataset split."""
 
     @property
-    def headline(self) -> Column:
+    def headline(self) -> BoardColumn:
         return self.columns[0]
 
     def to_json(self) -> str:

@@ -10,26 +10,26 @@ from tests.commands import truth_file
 
 import medcontract
 from medcontract.errors import CallError
-from medcontract.platforms import codabench, grand_challenge
-from medcontract.platforms.evaluation import evaluate_submission, run_guarded
+from medcontract.platforms import codabench, evaluation, grand_challenge
+from medcontract.platforms.evaluation import evaluate_submission
 
 
 @pytest.mark.parametrize(
     ("module", "folders"),
     [
-        (codabench, ("/app/input", "/app/output")),
-        (grand_challenge, ("/input", "/opt/ml/input/data/ground_truth", "/output")),
+        (codabench, ("/app/input/ref", "/app/input/res", "/app/output")),
+        (grand_challenge, ("/opt/ml/input/data/ground_truth", "/input", "/output")),
     ],
 )
 def test_default_folders(module: Any, folders: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without arguments, the folders are those of the platform."""
     given: list[tuple[str, ...]] = []
 
-    def score(*paths: str) -> int:
-        given.append(paths)
+    def run(*paths: str, **_: Any) -> int:
+        given.append(paths[:4])
         return 0
 
-    monkeypatch.setattr(module, "_score", score)
+    monkeypatch.setattr(module, "run", run)
     assert module.main("/program", []) == 0
     assert given == [("/program", *folders)]
 
@@ -42,13 +42,17 @@ def test_default_folders(module: Any, folders: tuple[str, ...], monkeypatch: pyt
         (ValueError("SECRET"), "internal error (ValueError in platforms/evaluation.py, line "),
     ],
 )
-def test_failures(error: Exception, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures(
+    error: Exception, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whatever goes wrong outside of scoring is one line without details, and the exit code 2."""
 
-    def fail() -> int:
+    def fail(*_: object) -> None:
         raise error
 
-    assert run_guarded(fail) == 2
+    monkeypatch.setattr(evaluation, "write_file", fail)
+    program, output = str(tmp_path), tmp_path / "output"
+    assert evaluation.run(program, program, program, str(output), "s.json", ignored=(), page="p.html") == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"Submission not scored: the evaluation failed ({what}")
