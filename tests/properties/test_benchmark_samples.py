@@ -32,7 +32,8 @@ from tests.support import property_settings
 import medcontract
 from medcontract.errors import CallError
 from medcontract.evaluation.files import GivenFiles
-from medcontract.evaluation.score import score_files, score_result
+from medcontract.evaluation.result import score_result
+from medcontract.evaluation.score import score_files
 from medcontract.evaluation.settings import DEFAULT, Settings
 from medcontract.reading import chunks
 from medcontract.scoring.scorer import ScoringOptions

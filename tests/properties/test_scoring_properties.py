@@ -54,7 +54,8 @@ from tests.support import property_settings, sample
 
 import medcontract
 from medcontract.evaluation.files import GivenFiles
-from medcontract.evaluation.score import score_files, score_result
+from medcontract.evaluation.result import score_result
+from medcontract.evaluation.score import score_files
 from medcontract.evaluation.settings import Settings
 from medcontract.normalizers.terms import CATEGORIES, LEXICON
 from medcontract.scoring import tracks

@@ -91,7 +91,8 @@ def score(
     benchmark, `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
     """
     options = CallOptions.of(locals())
-    from medcontract.evaluation.score import score_files, score_result
+    from medcontract.evaluation.result import score_result
+    from medcontract.evaluation.score import score_files
 
     given = options.files(files)
     with options.running("scoring") as settings:

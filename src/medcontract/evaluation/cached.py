@@ -28,7 +28,7 @@ from medcontract.validation.dispatch import base_name
 
 if TYPE_CHECKING:
     from medcontract.evaluation.contest import Contest
-    from medcontract.evaluation.score import Scored
+    from medcontract.evaluation.result import Scored
     from medcontract.evaluation.submissions import Submission
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -175,7 +175,7 @@ def cached_scores(
 ) -> Iterator[Scored]:
     """Return the score of each submission, in order: kept ones from the cache, the others computed and then kept."""
     from medcontract.evaluation.contest import scores
-    from medcontract.evaluation.score import Scored
+    from medcontract.evaluation.result import Scored
 
     known = list(_known(contest, submissions))
     missing = [

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, report_plugin_errors
-from medcontract.evaluation.score import versions
+from medcontract.evaluation.result import versions
 from medcontract.extras import require
 from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source

@@ -27,15 +27,9 @@ from medcontract.errors import (
 )
 from medcontract.evaluation.files import Files, GivenFile, gather, path_of
 from medcontract.evaluation.headers import HeaderOverrides, require_possible_fields
-from medcontract.evaluation.intervals import drawn
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
-from medcontract.evaluation.score import (
-    Scored,
-    environment,
-    protocol_for,
-    score_against,
-    track_of,
-)
+from medcontract.evaluation.result import Scored, environment
+from medcontract.evaluation.score import protocol_for, score_against, track_of
 from medcontract.evaluation.selection import reason_for, skipped_problems, unused_problems
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import Submission
@@ -79,7 +73,6 @@ class Contest:
         roles = self.track.roles
         protocol = protocol_for(self.track, settings, ranking=True)
         self.intervals = settings.wants_intervals(self.track, protocol)
-        self.settings = self.settings._replace(keep_answers=self.intervals and self.track.ranking.protocol is not None)
         self.scorer = self.track.scorer(protocol, settings.scoring, files.groups)
         self._scorers: dict[frozenset[str], Scorer] = {}
         if not any(name in files.groups for name in roles.truths):
@@ -110,7 +103,7 @@ class Contest:
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}; nothing can be scored against it")
         if self.intervals:
-            drawn(self.truth)  # before it is sent to other processes
+            self.truth.drawn()  # before it is sent to other processes
 
     def _about_frozen(self) -> Iterator[str]:
         """Warn that a frozen protocol is used as it is, also where a ranking has another default."""
@@ -123,14 +116,16 @@ class Contest:
             if value != default:
                 yield f"{name} is {value} in the frozen protocol; without one it is {default} in a ranking"
 
-    def final_scorer(self, valid: Sequence[Tally]) -> Scorer:
-        """Return the scorer for the protocol that results from all valid submissions."""
-        if self.track.ranking.protocol is None:
-            return self.scorer
-        protocol = self.track.ranking.protocol(self.scorer.protocol, valid)
+    def use_final_protocol(self, valid: Sequence[Tally]) -> bool:
+        """Use the protocol that results from all valid submissions. Returns whether it is another one."""
+        protocol = self.scorer.protocol
+        if self.track.ranking.protocol is not None:
+            protocol = self.track.ranking.protocol(protocol, valid)
         if protocol == self.scorer.protocol:
-            return self.scorer
-        return self.track.scorer(protocol, self.scorer.options, self.truth.expected)
+            return False
+        self.scorer, self._scorers = self.track.scorer(protocol, self.scorer.options, self.truth.expected), {}
+        self.truth = replace(self.truth, scorer=self.scorer)
+        return True
 
     def _scorer_for(self, files: Files) -> Scorer:
         """Return the scorer for a submission: one for all of them, unless some have other kinds of files.

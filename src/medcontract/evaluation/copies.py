@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from medcontract.errors import MedcontractError
 from medcontract.evaluation.contest import Contest
 from medcontract.evaluation.files import gather, read
-from medcontract.evaluation.score import Scored
+from medcontract.evaluation.result import Scored
 from medcontract.evaluation.submissions import Submission
 from medcontract.scoring.expected import Expected
 from medcontract.scoring.pairing import Pair

@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.addresses import Address, as_address, is_archive, real_path
 from medcontract.containers import BY_ENDING, FRAME, is_table
 from medcontract.contracts import registry
-from medcontract.contracts.contract import RecordSink
+from medcontract.contracts.contract import RecordSink, Validated
 from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role, role_by_name
 from medcontract.errors import LIST_CONTRACTS, CallError, NotRecognized, option, words
 from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
+from medcontract.problems import Finding
 from medcontract.reading.folders import Exclude
 from medcontract.reading.source import STDIN, Source, open_source
 from medcontract.results.validation import FileReport, Problem
+from medcontract.scoring.expected import validated
 from medcontract.validation.dispatch import Identified, Part, base_name, identify, report_read, validator_for
 from medcontract.validation.records import Progress, run_parts
 from medcontract.validation.report import ProblemCollector
@@ -459,6 +462,27 @@ def report_progress(progress: Progress | None, parts: Sequence[Part]) -> None:
 
     for part in parts:
         part.progress = of_file()
+
+
+class Kept(Struct):
+    """A sink that keeps something of each valid record."""
+
+    keep: Callable[[Any], Any] | None
+    found: list[Any] = []
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        if self.keep:
+            self.found += map(self.keep, validated(records))
+        return ()
+
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        return ()
+
+    def end(self, complete: bool) -> None:
+        """Nothing to do."""
 
 
 def read(parts: Sequence[Part], sink: RecordSink | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError, option, words
-from medcontract.evaluation.files import Files, read
+from medcontract.evaluation.files import Files, Kept, read
 from medcontract.evaluation.headers import Header, HeaderOverrides, header_of
 from medcontract.evaluation.selection import describe_unused
 from medcontract.evaluation.settings import Settings
@@ -23,10 +23,13 @@ from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.phases import PhaseKey
-from medcontract.scoring.scorer import Scorer
+from medcontract.scoring.scorer import Answers, Scorer
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part
 from medcontract.validation.report import ProblemCollector
+
+if TYPE_CHECKING:
+    from medcontract.scoring.resampling import Samples
 
 
 def no_truth(roles: Roles, files: Files) -> CallError:
@@ -94,8 +97,18 @@ class Truth(Struct, kw_only=True):
     """Auxiliary files that rules of the truth refer to."""
     invalid_ids: dict[str, InvalidIds] = {}
     """The ids of invalid records of auxiliary files, by contract."""
-    samples: dict[Any, Any] = {}
-    """What is drawn for intervals, which all submissions share, once it is needed."""
+    samples: dict[tuple[object, ...], Samples] = {}
+    """What is drawn for intervals, once it is needed."""
+
+    def drawn(self) -> Samples:
+        """Return what is drawn for intervals, which all submissions share."""
+        from medcontract.scoring.resampling import samples_of
+
+        values = self.scorer.protocol.values
+        key = (tuple(self.expected), values.get("resamples"), values.get("cluster"))
+        if key not in self.samples:
+            self.samples[key] = samples_of(self.track, self.scorer.pairs, self.expected, self.scorer.protocol)
+        return self.samples[key]
 
     def other_files(self, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
         """Return what rules across files can be checked against, by contract.
@@ -264,23 +277,17 @@ def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -
     return reasons
 
 
-class _AuxiliarySink(Struct):
+class _AuxiliarySink(Kept, kw_only=True):
     """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
 
-    keep: Callable[[Any], Any] | None
     invalid: InvalidIds
     checks: Sequence[RecordCheck]
     id_sinks: Sequence[Expected]
-    kept: list[Any] = []
-
-    def begin(self) -> None:
-        """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        super().take(records)
         rows = validated(records)
         self.invalid.identified += len(rows)
-        if self.keep:
-            self.kept += map(self.keep, rows)
         for sink in self.id_sinks:
             sink.take(records)
         return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self.checks, record)]
@@ -290,9 +297,6 @@ class _AuxiliarySink(Struct):
         for sink in self.id_sinks:
             sink.reject(parsed)
         return ()
-
-    def end(self, complete: bool) -> None:
-        """Nothing to do."""
 
 
 def read_collection(
@@ -308,10 +312,10 @@ def read_collection(
     contract_id = parts[0].contract.id
     role = truth.track.roles.find_auxiliary(contract_id)
     invalid = truth.invalid_ids[contract_id] = InvalidIds(role.id_field if role else "")
-    sink = _AuxiliarySink(role.keep if role else None, invalid, checks, id_sinks)
+    sink = _AuxiliarySink(role.keep if role else None, invalid=invalid, checks=checks, id_sinks=id_sinks)
     read(parts, sink)
     invalid.finish(parts)
-    return sink.kept if sink.keep else None
+    return sink.found if sink.keep else None
 
 
 def _read_auxiliaries(
@@ -367,6 +371,16 @@ class Readings(Struct, kw_only=True):
         """Set the caller's fields of the result. Raises `CallError` for a header field that is not used."""
         self.fields = given.result_fields(self.truth.track)
         given.check()
+
+    @property
+    def answers(self) -> Answers:
+        """Everything that the scorer computes figures from."""
+        files = {pair.submission: self.files.groups.get(pair.submission, []) for pair in self.truth.scorer.pairs}
+        return Answers(
+            pairings=self.pairings, documents=self.documents, headers={**self.truth.headers, **self.headers},
+            names={name: tuple(sorted(part.name for part in parts)) for name, parts in files.items()},
+            settings=self.fields,
+        )  # fmt: skip
 
     def submissions(self) -> list[Part]:
         """Return the files with answers."""

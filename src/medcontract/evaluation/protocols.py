@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from medcontract.errors import CallError, InvalidData, MedcontractError, option, report_plugin_errors, words
 from medcontract.evaluation.files import GivenFile, gather
 from medcontract.evaluation.loading import read_truth
-from medcontract.evaluation.score import environment, protocol_for, track_of, versions
+from medcontract.evaluation.result import environment, versions
+from medcontract.evaluation.score import protocol_for, track_of
 from medcontract.evaluation.settings import Settings
 from medcontract.results import reference
 from medcontract.scoring import tracks

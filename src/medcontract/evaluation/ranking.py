@@ -15,8 +15,7 @@ from medcontract.errors import CallError, MedcontractError, report_plugin_errors
 from medcontract.evaluation.contest import FLAGS, Contest, first_error, scores
 from medcontract.evaluation.copies import copies
 from medcontract.evaluation.files import GivenFile
-from medcontract.evaluation.intervals import final_intervals
-from medcontract.evaluation.score import (
+from medcontract.evaluation.result import (
     Scored,
     described_input,
     occasion,
@@ -33,7 +32,7 @@ from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import ProtocolUsed, Score
 from medcontract.scoring import tracks
 from medcontract.scoring.rational import coarse, rounded, rounded_or_none
-from medcontract.scoring.scorer import Finished, Scorer, Tally
+from medcontract.scoring.scorer import Finished, Scorer
 from medcontract.scoring.scorer_checks import figures_of, for_participants
 
 if TYPE_CHECKING:
@@ -69,22 +68,28 @@ def leaderboard(
 
             store = stack.enter_context(tempfile.TemporaryFile(prefix="medcontract-"))
         scored = _all_scores(contest, submissions, settings, store, cache)
-        for number, each in enumerate(scored):
-            _set_team(each, teams.of(number))
         named = [(submission.name, each) for submission, each in zip(submissions, scored, strict=True)]
         competing = [(name, each.tally) for name, each in named if each.verdict.valid and each.tally]
-        scorer = contest.final_scorer([tally for _, tally in competing])
-        candidates = [_candidate(n, name, each, contest, scorer) for n, (name, each) in enumerate(named)]
+        compare = contest.track.ranking.warnings
+        compared = tuple(compare(contest.scorer.protocol, competing)) if compare and not blind else ()
+        if contest.use_final_protocol([tally for _, tally in competing]) and contest.intervals:
+            scored = _all_scores(contest, submissions, settings, store, cache)
+        for number, each in enumerate(scored):
+            _set_team(each, teams.of(number))
+        candidates = [
+            _candidate(number, submission.name, each, contest)
+            for number, (submission, each) in enumerate(zip(submissions, scored, strict=True))
+        ]
         notes = [*found.notes, *teams.notes]
         if not blind:
             notes += sorted(_copied([candidates[n] for n in group]) for group in copies(contest, submissions, scored))
-        board = _board(contest, candidates, scorer, competing, notes, teams, blind)
+        board = _board(contest, candidates, compared, notes, teams, blind)
         if feedback and store:
             store.seek(0)
             for number in range(len(scored)):
                 outcome: Scored = pickle.load(store)  # noqa: S301  # written by this process
                 _set_team(outcome, teams.of(number))
-                feedback(number, feedback_on(outcome, contest, scorer, None if blind else candidates[number].rank))
+                feedback(number, feedback_on(outcome, contest, None if blind else candidates[number].rank))
     return board
 
 
@@ -100,6 +105,9 @@ def _all_scores(
     `store` gets the complete scores, which may not fit in memory. They are needed when all submissions are scored,
     since the protocol may depend on all of them.
     """
+    if store:
+        store.seek(0)
+        store.truncate()
     outcomes = scores(contest, submissions, settings.jobs)
     if cache:
         from medcontract.evaluation.cached import cached_scores
@@ -130,17 +138,16 @@ def _copied(group: Sequence[_Candidate]) -> str:
     return f"{', '.join(map(shorten, names[:_MOST_COPIES]))}{more}: their predictions are identical, record by record"
 
 
-def feedback_on(scored: Scored, contest: Contest, scorer: Scorer, rank: int | None = None) -> Score:
+def feedback_on(scored: Scored, contest: Contest, rank: int | None = None) -> Score:
     """Return the result of a submission. It agrees with its entry in the ranking."""
     try:
-        verdict = _final_verdict(scored, scorer)
-        intervals = final_intervals(scored, verdict, contest.truth, scorer)
-        score = score_result(replace(scored, verdict=verdict, protocol=scorer.protocol, intervals=intervals))
+        verdict = _final_verdict(scored, contest.scorer)
+        score = score_result(replace(scored, verdict=verdict, protocol=contest.scorer.protocol))
         return replace(score, _display=replace(score._display, rank=rank))
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # as in the ranking
-        return score_result(replace(contest.refused(unexpected(error)), protocol=scorer.protocol))
+        return score_result(contest.refused(unexpected(error)))
 
 
 def _final_verdict(scored: Scored, scorer: Scorer) -> Finished:
@@ -176,10 +183,10 @@ class _Candidate(Struct, kw_only=True):
         return self.scored.team or self.name, self.name, [each.sha256 for each in self.scored.inputs]
 
 
-def _candidate(number: int, name: str, scored: Scored, contest: Contest, scorer: Scorer) -> _Candidate:
+def _candidate(number: int, name: str, scored: Scored, contest: Contest) -> _Candidate:
     track = contest.track
     try:
-        verdict = _final_verdict(scored, scorer)
+        verdict = _final_verdict(scored, contest.scorer)
         result: dict[str, Any] = verdict.result or {}
         if verdict is not scored.verdict:
             result = for_participants(track, result, rounded_or_none(verdict.headline))
@@ -190,7 +197,7 @@ def _candidate(number: int, name: str, scored: Scored, contest: Contest, scorer:
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # like in `Contest.score`
-        return _candidate(number, name, contest.refused(unexpected(error)), contest, scorer)
+        return _candidate(number, name, contest.refused(unexpected(error)), contest)
     own = tuple(file for file in scored.inputs if file.content_sha256 is None)
     scored = replace(scored, inputs=own)
     return _Candidate(number=number, name=name, scored=scored, verdict=verdict, figures=figures)
@@ -199,13 +206,12 @@ def _candidate(number: int, name: str, scored: Scored, contest: Contest, scorer:
 def _board(
     contest: Contest,
     candidates: Sequence[_Candidate],
-    scorer: Scorer,
-    competing: Sequence[tuple[str, Tally]],
+    compared: Sequence[str],
     notes: Sequence[str],
     teams: Teams,
     blind: bool,
 ) -> Leaderboard:
-    """Return the ranking. `competing`: the valid submissions, `notes`: warnings about other files."""
+    """Return the ranking. Warnings: `compared` about the submissions as a whole, `notes` about other files."""
     track, participant = contest.track, contest.settings.participant
     valid = [each.verdict for each in candidates if each.verdict.valid]
     having = sum(verdict.headline is not None for verdict in valid)
@@ -216,19 +222,12 @@ def _board(
     left_out = len(candidates) - len(ranked)
     others = [f"{plural(left_out, 'other attempt')} of the teams not ranked (--attempts {teams.attempts})"]
     ranked = _ranked(ranked, by, lower_is_better)
-    compared = track.ranking.warnings(contest.scorer.protocol, competing) if track.ranking.warnings else ()
-    warnings = (
-        *contest.notes,
-        *notes,
-        *(others if left_out else ()),
-        *(() if blind else compared),
-        *_shared_warnings(ranked),
-    )
+    warnings = (*contest.notes, *notes, *(others if left_out else ()), *compared, *_shared_warnings(ranked))
     headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(track, by)
-    certainty = None if blind or not contest.intervals else _certainty(contest, scorer, ranked, by, lower_is_better)
+    certainty = None if blind or not contest.intervals else _certainty(contest, ranked, by, lower_is_better)
     return Leaderboard(
         track=track.id,
-        protocol=ProtocolUsed(**scorer.protocol.describe()),
+        protocol=ProtocolUsed(**contest.scorer.protocol.describe()),
         truth=tuple(described_input(part, contest.truth) for part in ([] if participant else contest.parts)),
         combined=contest.combined,
         headline=headline,
@@ -275,20 +274,18 @@ def _shared_warnings(candidates: Sequence[_Candidate]) -> list[str]:
     return shared
 
 
-def _certainty(
-    contest: Contest, scorer: Scorer, ranked: Sequence[_Candidate], by: str, lower_is_better: bool
-) -> Certainty | None:
+def _certainty(contest: Contest, ranked: Sequence[_Candidate], by: str, lower_is_better: bool) -> Certainty | None:
     """Say how sure the ranking is, for participants rounded."""
     from medcontract.evaluation.certainty import RankedRow, of_ranking
 
     rows = []
     for each in ranked:
         if each.rank is not None:
-            intervals = final_intervals(each.scored, each.verdict, contest.truth, scorer)
+            intervals = each.scored.intervals
             figure = None if intervals is None else intervals._ranked_by.get(by)
             value = getattr(each.verdict, by)
             rows.append(RankedRow(name=each.name, headline=value, intervals=intervals, by=figure))
-    clustered = bool(scorer.protocol.word("cluster"))
+    clustered = bool(contest.scorer.protocol.word("cluster"))
     return of_ranking(rows, lower_is_better, clustered, coarse if contest.settings.participant else None)
 
 
@@ -333,7 +330,7 @@ def score_alone(contest: Contest, submission: Submission) -> tuple[Score, dict[s
 
     Never raises because of the submission. What a ranking derives from all submissions has to be in the protocol.
     """
-    track, score = contest.track, feedback_on(contest.score(submission), contest, contest.scorer)
+    track, score = contest.track, feedback_on(contest.score(submission), contest)
     result = score.result or {}
     known = {figure.name for figure in track.figures if figure.by == "submission"}
     found = track.comparison.figures(result) if track.comparison.figures else result

@@ -10,17 +10,16 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from medcontract.containers import is_table
-from medcontract.contracts.contract import Validated
 from medcontract.errors import CallError, report_plugin_errors
 from medcontract.evaluation.contest import Contest
-from medcontract.evaluation.files import GivenFile, GivenFiles, read
-from medcontract.evaluation.imitating import Made, Record, Sheet, half_right, made, without
+from medcontract.evaluation.files import GivenFile, GivenFiles, Kept, read
+from medcontract.evaluation.imitating import Made, Sheet, half_right, made, without
 from medcontract.evaluation.preflight.checks import preflight
 from medcontract.evaluation.ranking import feedback_on, leaderboard
-from medcontract.evaluation.score import described_input, title, versions
+from medcontract.evaluation.result import described_input, title, versions
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import FoundSubmissions, Submission
-from medcontract.problems import Finding, plain_name, plural
+from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.rehearsal import Rehearsal, RehearsalCheck, Rehearsed
 from medcontract.results.score import ProtocolUsed, Score
@@ -47,26 +46,6 @@ class PlatformOutcome(NamedTuple):
 
     figures: Mapping[str, float]
     reason: str = ""
-
-
-class _Records:
-    """A sink that keeps the records of a truth as plain dicts."""
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-
-    def begin(self) -> None:
-        """Nothing to do."""
-
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        self.records += [json.loads(record_text(record)) for record in records.value]
-        return ()
-
-    def reject(self, parsed: Any) -> Sequence[Finding]:
-        return ()
-
-    def end(self, complete: bool) -> None:
-        """Nothing to do."""
 
 
 @report_plugin_errors()
@@ -174,7 +153,7 @@ class _Rehearsal:
 
     def _score_of(self, submission: Submission, contest: Contest | None = None) -> Score:
         contest = contest or self.contest
-        return feedback_on(contest.score(submission), contest, contest.scorer)
+        return feedback_on(contest.score(submission), contest)
 
     # The checks.
 
@@ -371,11 +350,11 @@ def _sheets(contest: Contest) -> list[Sheet]:
     for pair in contest.scorer.pairs:
         if pair.truth not in parts or pair.truth not in known:
             continue
-        sink = _Records()
+        sink = Kept(lambda record: json.loads(record_text(record)))
         read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts[pair.truth]], sink)
         are_tables = all(is_table(part.source.name) for part in parts[pair.truth])
         header = contest.truth.headers[pair.truth]
-        found.append(Sheet(known[pair.truth], pair.key, sink.records, header, are_tables))
+        found.append(Sheet(known[pair.truth], pair.key, sink.found, header, are_tables))
     if not found:
         raise CallError(f"no submission can be made from this truth of {contest.track.id}")
     return found

@@ -1,21 +1,13 @@
-"""Scores one submission against its truth, or an existing result again, and builds the public result."""
+"""Scores one submission against its truth, or an existing result again."""
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
-from unicodedata import unidata_version
+from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from medcontract._version import __version__
-from medcontract.catalog import problem_codes
-from medcontract.contracts import registry
-from medcontract.errors import BrokenPlugin, CallError, InvalidData, report_plugin_errors
+from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
 from medcontract.evaluation.headers import (
     Header,
@@ -24,7 +16,6 @@ from medcontract.evaluation.headers import (
     require_fields,
     require_possible_fields,
 )
-from medcontract.evaluation.intervals import KeptAnswers, drawn, shown_intervals
 from medcontract.evaluation.loading import (
     Readings,
     Truth,
@@ -43,39 +34,29 @@ from medcontract.evaluation.remarks import (
     on_figures,
     on_impressions,
 )
+from medcontract.evaluation.result import Scored, described_input, environment, occasion
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
 from medcontract.evaluation.settings import DEFAULT, Settings
-from medcontract.parallel.versions import result_versions
-from medcontract.problems import is_cross_file, plural, shorten
+from medcontract.problems import is_cross_file, plural
 from medcontract.results.score import (
-    Display,
-    Environment,
     FailureMode,
-    FileProblem,
-    InputFile,
     Intervals,
     ItemBreakdown,
-    Processing,
-    ProtocolUsed,
-    Score,
-    Subgroup,
     in_file,
 )
-from medcontract.results.tables import Table, explained
+from medcontract.results.tables import Table
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import scorer as scorers
 from medcontract.scoring import tracks
 from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.rational import coarse, rounded_or_none
-from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, Tally
+from medcontract.scoring.scorer import Finished, Notes, Remark, Scorer, Tally
 from medcontract.scoring.scorer_checks import (
     all_are,
     check_result,
     checked,
     figures_of,
-    for_participants,
     notes_of,
     refused_by_gate,
     tally_of,
@@ -83,150 +64,7 @@ from medcontract.scoring.scorer_checks import (
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part, base_name
 
-if TYPE_CHECKING:
-    pass
-
 MOST_PROBLEMS = 100
-_OCCASION = ("event", "evaluation_date")
-
-
-class Scored(Struct, kw_only=True):
-    """The outcome for one submission, with exact figures; `score_result` builds the public result from it."""
-
-    track: str
-    protocol: Protocol
-    verdict: Finished
-    participant: bool
-    """Made for a participant: the output must not reveal the truth."""
-    inputs: tuple[InputFile, ...] = ()
-    problems: tuple[FileProblem, ...] = ()
-    """The first `MOST_PROBLEMS` problems."""
-    found: int = 0
-    """The total number of problems, listed or not."""
-    errors: int = 0
-    """The total number of errors, listed or not."""
-    cross_file: tuple[tuple[str, int], ...] = ()
-    """How often each rule across files was violated, by code."""
-    private: tuple[str, ...] = ()
-    """Warnings that participants do not see, since they reveal the truth."""
-    hints: tuple[str, ...] = ()
-    """Hints with ids, which are values of records."""
-    misspelled: str = ""
-    """What explains all unknown ids, if no id is right."""
-    remarks: tuple[Problem, ...] = ()
-    """What looks like a mistake. It is also among the warnings; participants do not see what reveals the truth."""
-    team: str | None = None
-    remediation: tuple[FailureMode, ...] = ()
-    """What to fix first."""
-    breakdown: tuple[ItemBreakdown, ...] = ()
-    """Why items lost points, if requested."""
-    occasion: str = ""
-    """The event and the date, as the files say."""
-    pictures: tuple[Table, ...] = ()
-    """Tables and charts for pages, which participants do not see."""
-    intervals: Intervals | None = None
-    """How sure the figures are, if requested."""
-    elsewhere: int | None = None
-    """The number of cases of another phase that have a record."""
-    sums: str = ""
-    """In a ranking: a hash of what was counted over the cases."""
-    by: tuple[str, ...] | None = None
-    """The fields that cases are grouped by, if requested."""
-    subgroups: tuple[Subgroup, ...] | None = None
-    """The figures of groups of cases, if requested."""
-    tally: Tally | None = None
-    """What the figures were computed from; another protocol can be applied to it."""
-    answers: KeptAnswers | None = None
-    """What intervals were computed from, if another protocol may be applied to it."""
-    about_figures: tuple[str, ...] = ()
-    """The warnings that the figures gave, which others under another protocol may not give."""
-    failure: Literal["", "call", "scoring"] = ""
-    """What failed in a ranking, if it is not the submission: the call (wrong weights, a plugin), or scoring it."""
-
-
-def environment() -> Environment:
-    """Return the versions that text normalization depends on."""
-    unidecode = result_versions()["Unidecode"] or ""
-    return Environment(python=platform.python_version(), unicode=unidata_version, unidecode=unidecode)
-
-
-def versions() -> dict[str, Any]:
-    """Return the versions that a result was made with; no time, no host."""
-    return {"medcontract_version": __version__, "environment": environment()}
-
-
-def title() -> str:
-    """Return the title of the challenge in use, if any."""
-    challenge = registry.scope()
-    return "" if challenge is None else str(challenge.definition.title)
-
-
-def processing(found: scorers.Processing | None, elsewhere: int | None = None) -> Processing | None:
-    if found is None:
-        return None
-    return Processing(**found.describe(), elsewhere=elsewhere, _share=found.share, _asked=found.required)
-
-
-@report_plugin_errors()
-def score_result(scored: Scored) -> Score:
-    """Build the result of a submission; for participants rounded, and without figures by class, case or document."""
-    verdict, track = scored.verdict, tracks.track(scored.track)
-    broken_rules = tuple(f"{code} {problem_codes()[code].title}: {times:,}" for code, times in scored.cross_file)
-    result, headline, second = verdict.result, rounded_or_none(verdict.headline), rounded_or_none(verdict.second)
-    if scored.participant:
-        shown = None if result is None else for_participants(track, result, headline)
-        result, headline, second = coarse(shown), coarse(headline), coarse(second)
-    name = verdict.headline_name or track.headline
-    headlines = {name: headline, **({track.second: second} if track.second else {})}
-    score = Score(
-        track=scored.track,
-        participant=scored.participant or None,
-        protocol=ProtocolUsed(**scored.protocol.describe()),
-        inputs=scored.inputs,
-        processing=processing(verdict.processing, scored.elsewhere),
-        valid=verdict.valid,
-        reasons=verdict.reasons,
-        warnings=verdict.warnings + (broken_rules if scored.participant else scored.private),
-        problems=scored.problems,
-        result=result,
-        intervals=scored.intervals and shown_intervals(scored.intervals, result, scored.participant),
-        failure_modes=scored.remediation or None,
-        breakdown=scored.breakdown or None,
-        by=scored.by,
-        subgroups=scored.subgroups,
-        **versions(),
-        _display=Display(
-            headlines=headlines,
-            units={figure.name: figure.unit for figure in track.figures if figure.name in headlines},
-            lower_is_better=name in track.better_lower,
-            decision=verdict.decision,
-            gates=dict(verdict.gates),
-            title=title(),
-            occasion=scored.occasion,
-            team=scored.team,
-            entrant=track.entrant,
-            problems=scored.found,
-            errors=scored.errors,
-            violations=broken_rules,
-            hints=scored.hints,
-            misspelled=scored.misspelled,
-        ),
-        _figures=track.figures,
-    )
-    pictures = () if scored.participant else scored.pictures
-    return replace(score, _tables=() if result is None else (*_tables(track, score), *pictures), _figures=())
-
-
-def _tables(track: Track, score: Score) -> Iterator[Table]:
-    """Build the tables. A plugin may raise anything, also while they are iterated over."""
-    with report_plugin_errors():
-        tables: Any = track.tables(score)
-        if not isinstance(tables, Iterable):
-            raise BrokenPlugin(f"tables of the track '{track.id}' must return Tables, not {type(tables).__name__}")
-        for table in tables:
-            if not isinstance(table, Table):
-                raise BrokenPlugin(f"the tables of the track '{track.id}' must be Tables, not {type(table).__name__}")
-            yield explained(table, score)
 
 
 def track_of(files: Files) -> Track:
@@ -368,7 +206,6 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     scored = _assembled(truth, verdict, listed, files.unread, participant)
     scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
     scored.intervals, scored.elsewhere, scored.occasion = intervals, readings.elsewhere, occasion(readings)
-    scored.answers = KeptAnswers.of(_answers(readings)) if intervals and settings.keep_answers else None
     _add_subgroups(scored, readings, columns, settings)
     counted = sum((Counter(part.collector.codes(is_cross_file)) for part in own), Counter[str]())
     scored.cross_file = tuple(sorted(counted.items()))
@@ -420,8 +257,8 @@ def _add_subgroups(scored: Scored, readings: Readings, columns: list[Any] | None
     if scored.tally is not None:
         from medcontract.evaluation.subgroups import subgroups_of
 
-        samples = None if scored.intervals is None else drawn(readings.truth)
-        scored.subgroups = subgroups_of(readings, _answers(readings), scored.verdict, settings.by, columns, samples)
+        samples = None if scored.intervals is None else readings.truth.drawn()
+        scored.subgroups = subgroups_of(readings, readings.answers, scored.verdict, settings.by, columns, samples)
     if settings.groups:
         scored.inputs = tuple(sorted((*scored.inputs, settings.groups.described()), key=lambda i: (i.contract, i.name)))
 
@@ -434,20 +271,10 @@ def _lists_with(truth: Truth, settings: Settings) -> set[str]:
     return {name for name in truth.track.roles.id_lists if not fields.isdisjoint(fields_of(name))}
 
 
-def _answers(readings: Readings) -> Answers:
-    groups, pairs = readings.files.groups, readings.truth.scorer.pairs
-    return Answers(
-        pairings=readings.pairings, documents=readings.documents,
-        headers={**readings.truth.headers, **readings.headers},
-        names={pair.submission: tuple(sorted(p.name for p in groups.get(pair.submission, []))) for pair in pairs},
-        settings=readings.fields,
-    )  # fmt: skip
-
-
 def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | None, Notes, Intervals | None]:
     """Judge answers that can be scored. Also returns the tally that this is based on, and what it shows besides."""
     track, scorer = readings.truth.track, readings.truth.scorer
-    answers = _answers(readings)
+    answers = readings.answers
     refused = refused_by_gate(scorer, answers)
     if refused:
         return refused, None, Notes(), None
@@ -467,21 +294,12 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
         from medcontract.scoring.resampling import intervals_of
 
         needed = settings.complete or type(scorer).judged is not Scorer.judged
-        found = intervals_of(track, scorer, answers, verdict, drawn(readings.truth), only_ranked=not needed)
+        found = intervals_of(track, scorer, answers, verdict, readings.truth.drawn(), only_ranked=not needed)
         intervals = found.intervals
         verdict = scorer.judged(verdict, intervals.figures)
         notes.warnings += found.warnings
         notes.about_truth += found.about_truth
     return verdict, tally, notes, intervals
-
-
-def occasion(found: Readings | Truth) -> str:
-    """Return the event and the date that headers name, in one line."""
-    known: dict[str, str] = {}
-    truth = found.truth if isinstance(found, Readings) else found
-    for header in (*truth.headers.values(), *found.headers.values()):
-        known |= {name: shorten(str(header[name])) for name in _OCCASION if header.get(name) and name not in known}
-    return ", ".join(known[name] for name in _OCCASION if name in known)
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
@@ -524,17 +342,6 @@ def _assembled(
         problems=tuple(problems[:MOST_PROBLEMS]),
         found=sum(part.collector.visible for part in parts) + sum(each.errors + each.warnings for each in unread),
         errors=sum(report.errors for _, report in reports),
-    )
-
-
-def described_input(part: Part, truth: Truth) -> InputFile:
-    return InputFile(
-        contract=part.contract.id,
-        name=part.name,
-        sha256=part.source.sha256(),
-        content_sha256=truth.content.get(part.contract.id),
-        records=part.report.records,
-        _how=part.how,
     )
 
 

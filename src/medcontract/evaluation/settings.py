@@ -52,8 +52,6 @@ class Settings(NamedTuple):
     """Compute everything that a score shows, not only what a ranking without feedback needs."""
     header: tuple[tuple[str, str], ...] = ()
     """Header fields that the caller sets."""
-    keep_answers: bool = False
-    """Keep what intervals are computed from: the protocol of a ranking may change."""
     by: tuple[By, ...] = ()
     """The fields to group cases by."""
     groups: Table | None = None

@@ -10,15 +10,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 from medcontract.containers import BY_ENDING, CSV, JSON, JSONL
 from medcontract.contracts import registry
-from medcontract.contracts.contract import StandIn, Validated
+from medcontract.contracts.contract import StandIn
 from medcontract.contracts.registry import CompiledContract, variants_of
 from medcontract.contracts.rules import Covers, Equal, Unique
 from medcontract.errors import CallError, InvalidData, NotRecognized, option, words
-from medcontract.problems import Finding
+from medcontract.evaluation.files import Kept
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import identify, validate_source, validator_for
@@ -94,15 +92,22 @@ def _rows_of(
         kind = NotRecognized if problem.code == "MC009" else CallError
         raise kind(f"{found.path}: {problem.message}", problem.hint)
     copied = _copied(contract, found.contract)
-    sink = _Cases(copied)
+    where, fields = dict(copied.where), copied.fields
+
+    def row_of(record: Any) -> dict[str, Any] | None:
+        wanted = all(getattr(record, name, None) == value for name, value in where.items())
+        return {name: getattr(record, name, None) for name in fields} if wanted else None
+
+    sink = Kept(row_of)
     validator = validator_for(cases, found.contract, collector, sink=sink)
     validator.run()
     report = validator.report()
     if not report.ok:
         raise InvalidData(report)
-    if not sink.rows:
+    rows = [row for row in sink.found if row is not None]
+    if not rows:
         raise CallError(f"{cases.name}: there are no cases for {contract.id}")
-    return copied, sink.rows, {name: getattr(validator.reader.header, name, None) for name in copied.header}
+    return copied, rows, {name: getattr(validator.reader.header, name, None) for name in copied.header}
 
 
 def _copied(contract: CompiledContract, given: CompiledContract) -> _Copied:
@@ -146,28 +151,6 @@ def _sources(contract: CompiledContract) -> Iterator[tuple[str, _Copied]]:
 def _id_lists(truth: str) -> Iterator[tuple[CompiledContract, StandIn]]:
     for found in registry.tracks().get(truth.partition("/")[0], []):
         yield from ((found, each) for each in found.definition.stands_in_for if each.contract == truth)
-
-
-class _Cases(Struct):
-    """A sink that keeps the ids of valid records."""
-
-    copied: _Copied
-    rows: list[dict[str, Any]] = []
-
-    def begin(self) -> None:
-        """Nothing to do."""
-
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        for record in records.value:
-            if all(getattr(record, name, None) == value for name, value in self.copied.where):
-                self.rows.append({name: getattr(record, name, None) for name in self.copied.fields})
-        return ()
-
-    def reject(self, parsed: Any) -> Sequence[Finding]:
-        return ()
-
-    def end(self, complete: bool) -> None:
-        """Nothing to do."""
 
 
 def _required_fields(contract: CompiledContract) -> tuple[list[str], dict[str, Any]]:

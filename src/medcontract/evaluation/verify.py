@@ -13,7 +13,8 @@ from medcontract.contracts.contract import Validated
 from medcontract.errors import CallError, option, report_plugin_errors, words
 from medcontract.evaluation.compare import protocol_changes
 from medcontract.evaluation.files import GivenFiles, gather, once
-from medcontract.evaluation.score import environment, protocol_for, score_files, score_result, versions
+from medcontract.evaluation.result import environment, score_result, versions
+from medcontract.evaluation.score import protocol_for, score_files
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.subgroups import CONTRACT as GROUPS
 from medcontract.evaluation.subgroups import Table, parse_by

@@ -36,7 +36,8 @@ NAMES = {
 def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] | None = None, parameters: Any = None,
           **records: list[Record]) -> medcontract.Score:  # fmt: skip
     from medcontract.evaluation.files import GivenFiles
-    from medcontract.evaluation.score import score_files, score_result
+    from medcontract.evaluation.result import score_result
+    from medcontract.evaluation.score import score_files
     from medcontract.evaluation.settings import Settings
 
     given: list[tuple[Any, str | None]] = [

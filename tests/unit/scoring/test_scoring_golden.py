@@ -47,7 +47,8 @@ from tests.scoring_files import (
 import medcontract
 from medcontract.contracts.contract import Validated
 from medcontract.evaluation.files import GivenFiles
-from medcontract.evaluation.score import score_files, score_result
+from medcontract.evaluation.result import score_result
+from medcontract.evaluation.score import score_files
 from medcontract.scoring.expected import Expected, validated
 from medcontract.scoring.pairing import Pair, Pairing
 

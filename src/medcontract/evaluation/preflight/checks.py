@@ -23,16 +23,8 @@ from medcontract.evaluation.preflight.answers import (
 from medcontract.evaluation.preflight.linked_files import image_checks, named_file_check
 from medcontract.evaluation.preflight.session import Session, in_files, is_about_one_file
 from medcontract.evaluation.remarks import as_problem, error, warning
-from medcontract.evaluation.score import (
-    Scored,
-    environment,
-    protocol_for,
-    score_result,
-    score_selected,
-    teams_of,
-    title,
-    track_of,
-)
+from medcontract.evaluation.result import Scored, environment, score_result, title
+from medcontract.evaluation.score import protocol_for, score_selected, teams_of, track_of
 from medcontract.evaluation.selection import FROM_SUBMISSION, describe_unused, ignored_data, select_files
 from medcontract.evaluation.settings import Settings
 from medcontract.problems import plain_name, plural, reveals_truth, shorten

@@ -15,7 +15,8 @@ from medcontract.evaluation.headers import HeaderOverrides
 from medcontract.evaluation.loading import Truth, read_collection, read_submission, read_truth
 from medcontract.evaluation.near_misses import misspelled
 from medcontract.evaluation.remarks import LabelTally
-from medcontract.evaluation.score import Scored, score_readings
+from medcontract.evaluation.result import Scored
+from medcontract.evaluation.score import score_readings
 from medcontract.evaluation.settings import Settings
 from medcontract.problems import Finding, is_cross_file, reveals_truth
 from medcontract.results.score import FileProblem, in_file
