@@ -219,6 +219,8 @@ _ANYTHING = {"a": {"b": [1, {"c": None, "d": "e:f"}]}, "g": []}
 
 def made_up(node: dict[str, Any], root: dict[str, Any], full: bool) -> Any:
     """A value that is valid for a schema, with all optional keys or without any."""
+    if "allOf" in node:
+        return made_up(node["allOf"][0], root, full)
     if "$ref" in node:
         return made_up(root["$defs"][node["$ref"].rpartition("/")[2]], root, full)
     for word in ("oneOf", "anyOf", "enum"):

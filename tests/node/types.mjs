@@ -6,13 +6,15 @@ import { readFileSync } from "node:fs";
 import { compile } from "json-schema-to-typescript";
 import { InputData, JSONSchemaInput, quicktype } from "quicktype-core";
 
+const OPTIONS = { go: { "omit-empty": "true", package: "types" } }; // with functions, which read and write unions
+
 async function generate(schema, language) {
   if (language === "typescript") return compile(structuredClone(schema), schema.title, { bannerComment: "", format: false });
   const source = new JSONSchemaInput(undefined);
   await source.addSource({ name: schema.title, schema: JSON.stringify(schema) });
   const inputData = new InputData();
   inputData.addInput(source);
-  const { lines } = await quicktype({ inputData, lang: language, rendererOptions: { "just-types": "true" } });
+  const { lines } = await quicktype({ inputData, lang: language, rendererOptions: OPTIONS[language] ?? { "just-types": "true" } });
   return lines.join("\n");
 }
 

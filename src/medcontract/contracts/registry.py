@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
@@ -370,3 +370,20 @@ def subschemas(schema: object) -> Iterator[Schema]:
             continue
         for node in inside:
             yield from subschemas(node)
+
+
+def rewritten(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
+    """Return the schema after a change of each schema in it, innermost first. Data is left as it is."""
+
+    def inner(value: Any) -> Any:
+        return rewritten(value, change) if isinstance(value, dict) else value
+
+    node: Schema = {}
+    for word, value in schema.items():
+        if word in NAMED:
+            node[word] = {name: inner(each) for name, each in value.items()}
+        elif word in NESTED:
+            node[word] = [inner(each) for each in value] if isinstance(value, list) else inner(value)
+        else:
+            node[word] = value
+    return change(node)

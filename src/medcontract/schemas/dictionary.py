@@ -57,7 +57,7 @@ def _used(node: Schema, schema: Schema, seen: dict[str, None]) -> Iterable[str]:
 
 
 def _reference(node: Schema) -> str | None:
-    found = node.get("$ref")
+    found = (node.get("allOf") or [node])[0].get("$ref")
     return found.rpartition("/")[2] if isinstance(found, str) else None
 
 

@@ -14,8 +14,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts.base import StrictModel
-from medcontract.contracts.contract import AnyContract
-from medcontract.contracts.registry import ANNOTATIONS, TRACKS, subschemas, variants_of
+from medcontract.contracts.registry import ANNOTATIONS, TRACKS, rewritten, subschemas, variants_of
 from medcontract.problems import Path
 from medcontract.results.base import Item
 from medcontract.schemas.result_models import RESULT_OF
@@ -28,12 +27,14 @@ if TYPE_CHECKING:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RULES_KEYWORD = "x-medcontract-rules"
+_TITLE = ("title",)
+"""Pydantic derives it from the name of a field."""
 
 
 @cache
 def contract_schema(contract: AnyContract) -> Schema:
     """The schema of the contract as a `.json` file, with its rules."""
-    schema = _tidy(contract.model.model_json_schema(by_alias=True))
+    schema = _without(contract.model.model_json_schema(by_alias=True), _TITLE)
     schema = _documented(schema, contract.model, contract.model.__module__)
     rules = [rule.publish() for rule in contract.rules]
     if contract.list_key:
@@ -47,7 +48,7 @@ def contract_schema(contract: AnyContract) -> Schema:
 @cache
 def record_schema(contract: AnyContract) -> Schema:
     """The schema of one record of a collection, with the rules about it."""
-    schema = _tidy(contract.record_adapter().json_schema(by_alias=True))
+    schema = _without(contract.record_adapter().json_schema(by_alias=True), _TITLE)
     schema = _documented(schema, contract.record, contract.model.__module__)
     rules = [rule.publish() for rule in contract.record_rules]
     return _published(schema, contract, rules, record=True)
@@ -78,8 +79,7 @@ def type_names(schema: Schema) -> list[str]:
 
 def bare(schema: Schema) -> Schema:
     """The schema without annotations."""
-    found: Schema = _tidy(schema, drop=ANNOTATIONS)
-    return found
+    return _without(schema, ANNOTATIONS)
 
 
 def _published(schema: Schema, contract: AnyContract, rules: list[Schema], record: bool = False) -> Schema:
@@ -220,17 +220,8 @@ def _examples(contract: AnyContract, record: bool) -> list[JsonObject]:
     return list(whole[contract.list_key]) if record else [whole]
 
 
-def _tidy(schema: object, drop: Collection[str] = ("title",), names: bool = False) -> Any:
-    """The schema without these keywords (Pydantic derives titles from names). `names`: keys are names, not keywords."""
-    if isinstance(schema, list):
-        return [_tidy(item, drop) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: _tidy(value, drop, names=not names and key in ("properties", "$defs"))
-        for key, value in schema.items()
-        if names or key not in drop
-    }
+def _without(schema: Schema, words: Collection[str]) -> Schema:
+    return rewritten(schema, lambda node: {word: value for word, value in node.items() if word not in words})
 
 
 def _documented(schema: Schema, root: object, module: str) -> Schema:

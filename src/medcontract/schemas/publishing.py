@@ -6,16 +6,16 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import AnyContract
-from medcontract.contracts.registry import NAMED, NESTED
-from medcontract.errors import CallError, option, words
+from medcontract.contracts.registry import rewritten
+from medcontract.errors import CallError
 from medcontract.problems import pointer
 from medcontract.results.schemas import Draft, SchemaFault
 from medcontract.schemas.json_schema import compile_contract, contract_schema, fault, record_schema, text
@@ -35,12 +35,28 @@ def schema_of(
     contract: AnyContract, record: bool = False, draft: Draft = "2020-12", base_url: str | None = None
 ) -> Schema:
     """The schema in one draft. `$id` differs between drafts, so that a validator can load both."""
-    schema = record_schema(contract) if record else contract_schema(contract)
+    schema = rewritten(record_schema(contract) if record else contract_schema(contract), _lone_reference)
     if draft == "draft-07":
-        schema = {**to_draft07(schema), "$id": f"{schema['$id']}:{draft}"}
+        schema = rewritten(schema, _in_draft07)
+        schema |= {"$schema": "http://json-schema.org/draft-07/schema#", "$id": f"{schema['$id']}:{draft}"}
     if base_url is not None:
         schema = {**schema, "$id": f"{checked_base_url(base_url)}/{file_name(contract, record, draft)}"}
     return schema
+
+
+def _lone_reference(node: Schema) -> Schema:
+    """Draft-07 ignores what is beside `$ref`; from a description there, generators of types make copies of a type."""
+    if "$ref" not in node or len(node) == 1:
+        return node
+    return {word: value for word, value in node.items() if word != "$ref"} | {"allOf": [{"$ref": node["$ref"]}]}
+
+
+def _in_draft07(node: Schema) -> Schema:
+    """Rename the only keywords of generated schemas that draft-07 does not have."""
+    node = {"definitions" if word == "$defs" else word: value for word, value in node.items() if word != "deprecated"}
+    if "$ref" in node:
+        node["$ref"] = node["$ref"].replace("#/$defs/", "#/definitions/", 1)
+    return node
 
 
 def published(
@@ -235,75 +251,3 @@ def _reasons(name: str, content: str, there: Folder) -> Iterator[str]:
         reason = "not JSON"
     if reason:
         yield reason
-
-
-# --- draft-07, for tools without support for later drafts
-
-_DROPPED = frozenset({"deprecated", "contentSchema"})
-"""Annotations that draft-07 does not have; they do not affect validation."""
-_BEYOND = frozenset({
-    "unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains", "$anchor", "$dynamicAnchor",
-    "$dynamicRef", "$vocabulary",
-})  # fmt: skip
-
-
-def to_draft07(schema: Schema) -> Schema:
-    """The schema in draft-07, with the same `$id`. Raises `CallError` for keywords that have no equivalent."""
-    return {**_converted(schema), "$schema": "http://json-schema.org/draft-07/schema#"}
-
-
-def _converted(schema: object) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    beyond = _BEYOND & schema.keys()
-    if beyond:
-        raise CallError(f"draft-07 has no equivalent of '{min(beyond)}'", words("use ", option("--draft", "2020-12")))
-    node = {word: _converted_value(word, value) for word, value in schema.items() if word not in _DROPPED}
-    for rewrite in _REWRITES:
-        node = rewrite(node)
-    return node
-
-
-def _converted_value(word: str, value: Any) -> object:
-    """Data under `const`, `enum`, `default` or `x-medcontract-…` is left unchanged."""
-    if word in NAMED:
-        return {name: _converted(inner) for name, inner in value.items()}
-    if word in NESTED:
-        return [_converted(inner) for inner in value] if isinstance(value, list) else _converted(value)
-    return value
-
-
-def _definitions(node: Schema) -> Schema:
-    node = {"definitions" if word == "$defs" else word: value for word, value in node.items()}
-    if "$ref" in node:
-        node["$ref"] = node["$ref"].replace("#/$defs/", "#/definitions/", 1)
-    return node
-
-
-def _lone_reference(node: Schema) -> Schema:
-    """Draft-07 ignores siblings of `$ref`, so `$ref` moves into `allOf`."""
-    if "$ref" not in node or len(node) == 1:
-        return node
-    siblings = {word: value for word, value in node.items() if word != "$ref"}
-    return {**siblings, "allOf": [{"$ref": node["$ref"]}, *node.get("allOf", [])]}
-
-
-def _tuples(node: Schema) -> Schema:
-    if "prefixItems" not in node:
-        return node
-    words = {"prefixItems": "items", "items": "additionalItems"}
-    return {words.get(word, word): value for word, value in node.items()}
-
-
-def _dependencies(node: Schema) -> Schema:
-    """Merge two keywords that are one in draft-07. A name under both needs its keys as a schema."""
-    schemas, keys = node.pop("dependentSchemas", {}), node.pop("dependentRequired", {})
-    if schemas or keys:
-        both = {name: {"required": keys[name], "allOf": [schemas[name]]} for name in schemas.keys() & keys.keys()}
-        node["dependencies"] = {**schemas, **keys, **both}
-    return node
-
-
-_REWRITES: tuple[Callable[[Schema], Schema], ...] = (
-    _definitions, _lone_reference, _tuples, _dependencies,
-)  # fmt: skip

@@ -37,7 +37,6 @@ from medcontract.results.schemas import Draft, SchemaChange
 from medcontract.schemas import publishing
 from medcontract.schemas.diff import compare, compare_files
 from medcontract.schemas.diff_nodes import parse, refusal
-from medcontract.schemas.publishing import to_draft07
 from medcontract.scoring import tracks
 
 CONTRACTS = registry.contracts()
@@ -138,34 +137,6 @@ def test_draft07_is_no_change(contract: Contract[Any], record: bool) -> None:
     one, other = publishing.schema_of(contract, record), publishing.schema_of(contract, record, "draft-07")
     assert {change.pointer for change in compare(one, other)} == {"/$schema", "/$id"}
     assert all(change.breaks == "none" for change in compare(one, other) + compare(other, one))
-
-
-@pytest.mark.parametrize(("schema", "accepted", "refused"), [
-    ({"prefixItems": [{"type": "string"}], "items": False}, [["a"], []], [[1], ["a", "b"]]),
-    ({"dependentRequired": {"a": ["b"]}}, [{"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
-    ({"dependentSchemas": {"a": {"minProperties": 2}}}, [{"a": 1, "b": 1}], [{"a": 1}]),
-    (
-        {"dependentSchemas": {"a": {"minProperties": 3}}, "dependentRequired": {"a": ["b"]}},
-        [{"a": 1, "b": 1, "c": 1}],
-        [{"a": 1, "b": 1}, {"a": 1, "c": 1, "d": 1}],
-    ),
-    ({"$ref": "#/$defs/A", "maxLength": 2, "$defs": {"A": {"type": "string"}}}, ["a"], [1, "abc"]),
-    ({"properties": {"$defs": {"const": {"$defs": 1}}}}, [{"$defs": {"$defs": 1}}], [{"$defs": {"$ref": 1}}]),
-])  # fmt: skip
-def test_draft07_of_other_keywords(schema: Schema, accepted: list[Any], refused: list[Any]) -> None:
-    """Contracts of users may have keywords that none of ours has."""
-    old = to_draft07(schema)
-    Draft7Validator.check_schema(old)
-    for verdict, instances in ((True, accepted), (False, refused)):
-        for value in instances:
-            assert Draft202012Validator(schema).is_valid(value) is verdict
-            assert Draft7Validator(old).is_valid(value) is verdict
-
-
-def test_draft07_refuses_what_it_cannot_say() -> None:
-    """A keyword without a counterpart is refused, not dropped."""
-    with pytest.raises(CallError, match="unevaluatedProperties"):
-        to_draft07({"items": {"unevaluatedProperties": False}})
 
 
 def test_show_in_a_draft(run: Run) -> None:
@@ -888,21 +859,6 @@ def test_no_small_change_is_called_harmless(seed: int) -> None:
         accepted = by_old.is_valid(value), by_new.is_valid(value)
         assert accepted != (True, False) or tighter, (old, new, value)
         assert accepted != (False, True) or looser, (old, new, value)
-
-
-@given(seed=st.integers(0, 2**32))
-@property_settings(40)
-def test_drafts_do_not_matter(seed: int) -> None:
-    """The same edit has the same verdict in either draft."""
-    rng = random.Random(seed)
-    old = publishing.schema_of(*rng.choice(FORMS))
-    new = edited(old, rng, 2)
-    try:
-        pair = to_draft07(old), to_draft07(new)
-    except CallError:
-        return
-    if not any(map(refusal, (old, new, *pair))):
-        assert verdict(*pair) == verdict(old, new)
 
 
 # --- diff: the command ---------------------------------------------------------------------------

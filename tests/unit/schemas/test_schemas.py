@@ -186,6 +186,8 @@ def test_rules_are_complete(name: str) -> None:
 
 def forms(node: Schema, root: Schema) -> list[Schema]:
     """What a schema may stand for: references followed, alternatives apart."""
+    if "allOf" in node:
+        return forms(node["allOf"][0], root)
     if "$ref" in node:
         return forms(root["$defs"][node["$ref"].rpartition("/")[2]], root)
     choices = node.get("oneOf", node.get("anyOf"))
