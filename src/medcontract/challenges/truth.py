@@ -58,7 +58,7 @@ def _classes(definition: Definition, columns: Mapping[str, Column]) -> dict[str,
     found: dict[str, dict[str, int]] = {}
     for metric in map(definition.build, definition.metrics):
         field: FieldInfo = metric.event or metric.truth
-        is_of_classes = metric.kind.confusion or metric.kind.positive_case
+        is_of_classes = metric.kind.counts == "classes" or metric.kind.positive_case
         times = Counter(value for value in columns[field.name] if value is not None)
         if field.classes and is_of_classes:
             found[field.name] = {name: times[field.value_of(name)] for name in field.classes}

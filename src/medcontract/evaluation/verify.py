@@ -198,7 +198,7 @@ def _closest(
         return score, list(_of_score(stated, score, files))
 
     score, found = compute()
-    if found and track.scorer.explains and (stated.result or {}).keys() - (score.result or {}).keys():
+    if found and track.explains and (stated.result or {}).keys() - (score.result or {}).keys():
         found = min((compute(True, values)[1] for values in (False, True)), key=len)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -305,7 +305,8 @@ class Track(Struct, frozen=True, kw_only=True, eq=False):
     figures: tuple[Figure, ...]
     headline: str
     """The name of the figure that submissions are ranked by."""
-    scorer: type[Scorer]
+    scorer: Callable[[Protocol, ScoringOptions, Collection[str]], Scorer]
+    """A subclass of `Scorer`, or a function with its arguments."""
 
     entrant: Literal["team", "model"] = "team"
     """What is ranked: what a submission names in its header."""
@@ -350,6 +351,11 @@ class Track(Struct, frozen=True, kw_only=True, eq=False):
         more = tuple(parameter for parameter in (*UNCERTAINTY, SUBGROUPS) if parameter.name not in known)
         protocol = replace(self.protocol, parameters=(*self.protocol.parameters, *more))
         force_setattr(self, "protocol", protocol)
+
+    @property
+    def explains(self) -> bool:
+        """Whether it can explain each item or sample (`--breakdown`)."""
+        return getattr(self.scorer, "explains", False)
 
     @property
     def better_lower(self) -> frozenset[str]:

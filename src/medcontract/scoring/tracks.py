@@ -89,8 +89,8 @@ def changed_protocol(
     for name in given.options:
         if name not in own:
             raise _option_of_another_track(name, track)
-    if given.breakdown and not track.scorer.explains:
-        those = " and ".join(each.id for each in every() if each.scorer.explains)
+    if given.breakdown and not track.explains:
+        those = " and ".join(each.id for each in every() if each.explains)
         raise CallError(words(option("--breakdown", True), f" is an option of the tracks {those}, not of {track.id}"))
     protocol = track.protocol
     for name, value in parameters:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from operator import eq, itemgetter
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from medcontract.normalizers import text
 from medcontract.normalizers.terms import built_in_terms
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.folding import fold_text, longest_common_subsequence
+from medcontract.scoring.metrics.kinds import Counted
 from medcontract.scoring.rational import ZERO
 
 Column = Sequence[Any]
@@ -140,16 +141,10 @@ class ErrorCounts(Struct, frozen=True):
 Counts = ClassCounts | MatchCounts | OverlapCounts | RankCounts | SurvivalCounts | ErrorCounts
 
 
-What = Literal[
-    "classes", "numbers", "equal", "equal numbers", "within", "texts", "tokens", "sequences", "sets", "ranks",
-    "survival", "errors", "custom",
-]  # fmt: skip
-
-
 class Counting(Struct, frozen=True, kw_only=True):
     """What is counted for a metric. Hashable: metrics that count the same share their counts."""
 
-    what: What
+    what: Counted
     truth: str
     """The name of the field of the truth."""
     prediction: str
@@ -402,7 +397,7 @@ def exact_difference(one: float, other: float) -> tuple[int, int]:
     return (n - m * (d // e), d) if d > e else (n * (e // d) - m, e)
 
 
-_COUNT: dict[str, Callable[[Counting, Column, Column], Counts]] = {
+_COUNT: dict[Counted, Callable[[Counting, Column, Column], Counts]] = {
     "classes": _classes,
     "numbers": _numbers,
     "equal": _equal,

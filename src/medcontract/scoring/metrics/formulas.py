@@ -17,24 +17,18 @@ def share(metric: Metric, counts: MatchCounts, parameters: Parameters) -> Metric
     return MetricValue(value=Fraction(counts.matches, counts.cases))
 
 
-def jaccard(metric: Metric, counts: OverlapCounts, parameters: Parameters) -> MetricValue:
-    """|P∩Y| / |P∪Y|."""
-    parts = {overlap: (overlap[0], overlap[1] + overlap[2] - overlap[0]) for overlap in counts.overlaps}
-    return _averaged(metric, counts, parts)
+def parts_of_overlap(metric: Metric, overlap: Overlap) -> tuple[int, int]:
+    """Return numerator and denominator of a case: of |P∩Y| / |P∪Y|, or of 2|P∩Y| / (|P| + |Y|)."""
+    common, predicted, true = overlap
+    return (common, predicted + true - common) if metric.kind.name == "jaccard" else (2 * common, predicted + true)
 
 
-def set_f1(metric: Metric, counts: OverlapCounts, parameters: Parameters) -> MetricValue:
-    """2|P∩Y| / (|P| + |Y|)."""
-    parts = {overlap: (2 * overlap[0], overlap[1] + overlap[2]) for overlap in counts.overlaps}
-    return _averaged(metric, counts, parts)
-
-
-def _averaged(metric: Metric, counts: OverlapCounts, parts: dict[Overlap, tuple[int, int]]) -> MetricValue:
-    """`parts` are numerator and denominator of a case, for each overlap. Both empty: 1; unprocessed: 0.
+def overlap(metric: Metric, counts: OverlapCounts, parameters: Parameters) -> MetricValue:
+    """Both empty: 1; unprocessed: 0.
 
     For a micro average, an unprocessed case counts as empty; if its truth is empty, too, it adds 1 to the denominator.
     """
-    weighted = [(*parts[overlap], times) for overlap, times in counts.overlaps.items()]
+    weighted = [(*parts_of_overlap(metric, each), times) for each, times in counts.overlaps.items()]
     if metric.choices.get("average") != "micro":
         values = (times * (Fraction(n, d) if d else ONE) for n, d, times in weighted)
         return MetricValue(value=total(values) / counts.cases)
@@ -58,14 +52,14 @@ Formula = Callable[[Metric, Any, Parameters], MetricValue]
 FORMULAS: dict[str, Formula] = {
     "accuracy": _accuracy,
     "balanced_accuracy": classes.balanced_accuracy,
-    "precision": classes.precision,
-    "recall": classes.recall,
-    "f1": classes.f1_score,
+    "precision": classes.averaged,
+    "recall": classes.averaged,
+    "f1": classes.averaged,
     "specificity": classes.specificity,
     "mcc": classes.mcc,
     "kappa": classes.kappa,
-    "jaccard": jaccard,
-    "set_f1": set_f1,
+    "jaccard": overlap,
+    "set_f1": overlap,
     "auroc": scores.auroc,
     "average_precision": scores.average_precision,
     "brier": quantities.mean_error,
@@ -73,7 +67,7 @@ FORMULAS: dict[str, Formula] = {
     "mse": quantities.mean_error,
     "rmse": quantities.root_mean_square,
     "within": share,
-    "fbeta": classes.fbeta,
+    "fbeta": classes.averaged,
     "cost": classes.cost,
     "sensitivity_at_specificity": scores.sensitivity_at_specificity,
     "specificity_at_sensitivity": scores.specificity_at_sensitivity,
@@ -84,8 +78,8 @@ FORMULAS: dict[str, Formula] = {
     "median_absolute_error": quantities.median_absolute_error,
     "r2": quantities.r2,
     "spearman": quantities.spearman,
-    "rouge_l": set_f1,
+    "rouge_l": overlap,
     "exact_match": share,
-    "token_f1": set_f1,
+    "token_f1": overlap,
     "custom": _custom,
 }

@@ -13,6 +13,11 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 FieldType = Literal["text", "str", "integer", "number", "boolean", "date", "set", "list", "one_of"]
+Counted = Literal[
+    "classes", "numbers", "equal", "equal numbers", "within", "texts", "tokens", "sequences", "sets", "ranks",
+    "survival", "errors", "custom",
+]  # fmt: skip
+"""What can be counted over cases, and is all that a figure is computed from."""
 Value = Literal["choice", "number", "class", "class weights", "costs", "positive case", "time", "function"]
 BOOLEAN_CLASSES = ("false", "true")
 
@@ -75,6 +80,10 @@ class MetricKind(Struct, frozen=True, kw_only=True):
     """What an unprocessed case counts, as text."""
     types: tuple[FieldType, ...]
     """The types of prediction fields that it allows."""
+    counts: Counted = "ranks"
+    """What is counted for it."""
+    power: Literal[1, 2] = 1
+    """The power of the errors that are counted."""
     bounds: Literal["unit interval", "integer"] | None = None
     """`unit interval`: the prediction field must have bounds within [0, 1]; `integer`: an integer needs both bounds."""
     parameters: tuple[MetricParameter, ...] = ()
@@ -95,8 +104,6 @@ class MetricKind(Struct, frozen=True, kw_only=True):
     """The same answer for all cases can get the best value."""
     by_class: bool = False
     """It also has a value for each class."""
-    confusion: bool = False
-    """It counts true and predicted classes, so its field has a confusion matrix."""
 
     @property
     def positive_case(self) -> bool:
@@ -141,8 +148,8 @@ def _by_class(
     name: str, formula: str, unprocessed: str, parameters: tuple[MetricParameter, ...] = (), **more: Any
 ) -> MetricKind:
     return MetricKind(
-        name=name, types=_CLASSES, parameters=(*_BY_CLASS, *parameters), exactly_one=("average", "weights", "positive"),
-        by_class=True, confusion=True, unprocessed=f"{unprocessed}; micro: as the sums of these",
+        name=name, counts="classes", types=_CLASSES, parameters=(*_BY_CLASS, *parameters), by_class=True,
+        exactly_one=("average", "weights", "positive"), unprocessed=f"{unprocessed}; micro: as the sums of these",
         about=f"{formula} of a class; 0/0 = 0", **more,
     )  # fmt: skip
 
@@ -156,20 +163,22 @@ def _operating_point(name: str, formula: str) -> MetricKind:
     )  # fmt: skip
 
 
-def _errors(name: str, formula: str, unprocessed: str) -> MetricKind:
+def _errors(
+    name: str, formula: str, unprocessed: str, counts: Counted = "errors", power: Literal[1, 2] = 1
+) -> MetricKind:
     return MetricKind(
-        name=name, types=("number", "integer"), parameters=(_UNPROCESSED,), about=formula, unprocessed=unprocessed,
-        high=None, higher_is_better=False, perfect=0,
+        name=name, types=("number", "integer"), counts=counts, power=power, parameters=(_UNPROCESSED,), about=formula,
+        unprocessed=unprocessed, high=None, higher_is_better=False, perfect=0,
     )  # fmt: skip
 
 
 _ALL = (
     MetricKind(
-        name="accuracy", types=("one_of", "boolean", "integer", "str", "text"), confusion=True,
+        name="accuracy", counts="classes", types=("one_of", "boolean", "integer", "str", "text"),
         about="share of p = y", unprocessed="wrong", leaving_out="never helps",
     ),
     MetricKind(
-        name="balanced_accuracy", types=_CLASSES, by_class=True, confusion=True, leaving_out="never helps",
+        name="balanced_accuracy", counts="classes", types=_CLASSES, by_class=True, leaving_out="never helps",
         about="mean recall over the classes that occur in the truth", unprocessed="missed",
     ),
     _by_class(
@@ -179,19 +188,19 @@ _ALL = (
     _by_class("recall", "TP/(TP+FN)", "FN of its class", leaving_out="never helps"),
     _by_class("f1", "2TP/(2TP+FP+FN)", "FN of its class, FP of none"),
     MetricKind(
-        name="specificity", types=_CLASSES, confusion=True, about="TN/(TN+FP)", unprocessed="a negative one is FP",
+        name="specificity", counts="classes", types=_CLASSES, about="TN/(TN+FP)", unprocessed="a negative one is FP",
         parameters=(MetricParameter(name="positive", value="class", required=True, about="the positive class"),),
         undefined="there is no negative", leaving_out="never helps",
     ),
     MetricKind(
-        name="mcc", types=_CLASSES, confusion=True, low=-1, inverted_below=-0.3,
+        name="mcc", counts="classes", types=_CLASSES, low=-1, inverted_below=-0.3,
         about="multi-class R_K = sign·√(num²/den)", unprocessed=_MOST_FREQUENT,
         undefined="the truth has a single class",
         leaving_out=None,  # with three or more classes, omitting a right record can change the other frequencies so
         # that the figure rises: see docs/why/challenges.md
     ),
     MetricKind(
-        name="kappa", types=("one_of", "integer"), bounds="integer", confusion=True, low=None,
+        name="kappa", counts="classes", types=("one_of", "integer"), bounds="integer", low=None,
         parameters=(
             MetricParameter(
                 name="weights", value="choice", choices=("none", "linear", "quadratic"), default="none",
@@ -204,12 +213,12 @@ _ALL = (
         undefined="the truth has a single class",
     ),
     MetricKind(
-        name="jaccard", types=("set",), parameters=(_SETS,), about="|P∩Y|/|P∪Y|; both empty: 1",
+        name="jaccard", counts="sets", types=("set",), parameters=(_SETS,), about="|P∩Y|/|P∪Y|; both empty: 1",
         unprocessed="0; micro: P is empty, and if Y is empty, too, 1 is added to the denominator",
         undefined="micro: no truth has an element",
     ),
     MetricKind(
-        name="set_f1", types=("set",), parameters=(_SETS,), about="2|P∩Y|/(|P|+|Y|); both empty: 1",
+        name="set_f1", counts="sets", types=("set",), parameters=(_SETS,), about="2|P∩Y|/(|P|+|Y|); both empty: 1",
         unprocessed="0; micro: P is empty, and if Y is empty, too, 1 is added to the denominator",
         undefined="micro: no truth has an element",
     ),
@@ -225,27 +234,27 @@ _ALL = (
         undefined="there is no positive", leaving_out="never helps",
     ),
     MetricKind(
-        name="brier", types=("number",), bounds="unit interval", parameters=(_POSITIVE_CASE,),
+        name="brier", counts="errors", power=2, types=("number",), bounds="unit interval", parameters=(_POSITIVE_CASE,),
         about="mean of (p − y)², y = 1 for a positive", unprocessed="error 1", higher_is_better=False, perfect=0,
         leaving_out="never helps",
     ),
     _errors("mae", "mean of |p − y|", "error `unprocessed`"),
-    _errors("mse", "mean of (p − y)²", "error `unprocessed`, squared"),
-    _errors("rmse", "square root of the mean of (p − y)²", "error `unprocessed`, squared"),
+    _errors("mse", "mean of (p − y)²", "error `unprocessed`, squared", power=2),
+    _errors("rmse", "square root of the mean of (p − y)²", "error `unprocessed`, squared", power=2),
     MetricKind(
-        name="within", types=("number", "integer"), exactly_one=("absolute", "relative"), leaving_out="never helps",
+        name="within", counts="within", types=("number", "integer"), exactly_one=("absolute", "relative"),
         parameters=(
             MetricParameter(name="absolute", value="number", about="the largest |p − y|"),
             MetricParameter(name="relative", value="number", about="the largest |p − y| as a share of |y|"),
         ),
-        about="share with |p − y| ≤ tolerance", unprocessed="outside",
+        about="share with |p − y| ≤ tolerance", unprocessed="outside", leaving_out="never helps",
     ),
     _by_class(
         "fbeta", "(1+β²)TP / ((1+β²)TP + β²FN + FP)", "FN of its class, FP of none",
         (_number("beta", "β: recall counts β times as much as precision", "0", None, required=True),),
     ),
     MetricKind(
-        name="cost", types=_CLASSES, confusion=True, high=None, higher_is_better=False, perfect=0,
+        name="cost", counts="classes", types=_CLASSES, high=None, higher_is_better=False, perfect=0,
         parameters=(
             MetricParameter(
                 name="costs", value="costs", required=True,
@@ -287,7 +296,7 @@ _ALL = (
         rewards_constant=True,
     ),
     MetricKind(
-        name="concordance", types=("number",), inverted_below=0.35,
+        name="concordance", counts="survival", types=("number",), inverted_below=0.35,
         parameters=(
             MetricParameter(name="time", value="time", required=True, about="the time, a number of the truth"),
             MetricParameter(
@@ -299,33 +308,34 @@ _ALL = (
         "those whose shorter time has an event; equal times: an event is before none",
         unprocessed="loses all its pairs", undefined="there is no such pair", leaving_out="never helps",
     ),
-    _errors("median_absolute_error", "median of |p − y|; of an even count the mean of the middle two", "error "
-            "`unprocessed`"),
+    _errors("median_absolute_error", "median of |p − y|; of an even count the mean of the middle two",
+            "error `unprocessed`", counts="numbers"),
     MetricKind(
-        name="r2", types=("number", "integer"), low=None, about="1 − Σ(p − y)² / Σ(y − ȳ)²",
+        name="r2", counts="numbers", types=("number", "integer"), low=None, about="1 − Σ(p − y)² / Σ(y − ȳ)²",
         unprocessed="its residual |p − y| is twice the largest distance of any y from ȳ",
         undefined="all y are equal",
     ),
     MetricKind(
-        name="spearman", types=("number", "integer"), low=-1, inverted_below=-0.3,
+        name="spearman", counts="numbers", types=("number", "integer"), low=-1, inverted_below=-0.3,
         about="correlation of the ranks, those of ties averaged; 0 if all predictions are equal",
         unprocessed="has the lowest rank if y is above the median, else the highest", undefined="all y are equal",
         leaving_out=None,  # the ranks of all others change
     ),
     MetricKind(
-        name="rouge_l", types=("text", "str"), parameters=(_NORMALIZE,), unprocessed="0", leaving_out="never helps",
+        name="rouge_l", counts="sequences", types=("text", "str"), parameters=(_NORMALIZE,), unprocessed="0",
+        leaving_out="never helps",
         about="mean F1 of the longest common subsequence of the tokens; both empty: 1, one empty: 0",
     ),
     MetricKind(
-        name="exact_match", types=("text", "str"), parameters=(_NORMALIZE,), about="share of equal texts",
-        unprocessed="0", leaving_out="never helps",
+        name="exact_match", counts="texts", types=("text", "str"), parameters=(_NORMALIZE,), unprocessed="0",
+        about="share of equal texts", leaving_out="never helps",
     ),
     MetricKind(
-        name="token_f1", types=("text", "str"), parameters=(_NORMALIZE,), unprocessed="0", leaving_out="never helps",
-        about="mean F1 of the multisets of tokens; both empty: 1, one empty: 0",
+        name="token_f1", counts="tokens", types=("text", "str"), parameters=(_NORMALIZE,), unprocessed="0",
+        leaving_out="never helps", about="mean F1 of the multisets of tokens; both empty: 1, one empty: 0",
     ),
     MetricKind(
-        name="custom", types=get_args(FieldType), unprocessed="0", leaving_out="never helps",
+        name="custom", counts="custom", types=get_args(FieldType), unprocessed="0", leaving_out="never helps",
         parameters=(
             MetricParameter(
                 name="function", value="function", about="its name in the plugin; default: that of the metric"

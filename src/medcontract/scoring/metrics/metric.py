@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.scoring.metrics.counting import ClassCounts, Counting, Counts, What
+from medcontract.scoring.metrics.counting import ClassCounts, Counting, Counts
 from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind
+from medcontract.scoring.rational import ZERO
 
-_TEXTS: dict[str, What] = {"exact_match": "texts", "token_f1": "tokens", "rouge_l": "sequences"}
 Parameters = Mapping[str, Fraction]
 """The numbers of a metric, by key (`Metric.numbers`)."""
 
@@ -59,33 +58,17 @@ class Metric(Struct, frozen=True, kw_only=True):
 
     def counting(self, parameters: Parameters) -> Counting:
         """What it counts. Metrics that count the same share their counts."""
-        fields: dict[str, Any] = {"truth": self.truth.name, "prediction": self.prediction.name}
-        match self.kind.name:
-            case "accuracy" if self.prediction.type == "integer":
-                return Counting(what="equal numbers", **fields)
-            case "accuracy" if not self.prediction.classes:
-                return Counting(what="equal", **fields)
-            case "jaccard" | "set_f1":
-                return Counting(what="sets", **fields)
-            case "concordance":
-                assert self.event is not None  # noqa: S101
-                return Counting(what="survival", event=self.event.name, positive=self.positive, **fields)
-            case "custom":
-                return Counting(what="custom", function=self.choices.get("function", self.name), **fields)
-            case "median_absolute_error" | "r2" | "spearman":
-                return Counting(what="numbers", **fields)
-            case "brier":
-                return Counting(what="errors", positive=self.positive, power=2, **fields)
-            case "mae" | "mse" | "rmse":
-                return Counting(what="errors", power=1 if self.kind.name == "mae" else 2, **fields)
-            case "within":
-                (key,) = self.numbers
-                return Counting(what="within", tolerance=parameters[key], relative=key == "relative", **fields)
-            case "exact_match" | "token_f1" | "rouge_l":
-                return Counting(what=_TEXTS[self.kind.name], normalize=self.choices["normalize"], **fields)
-            case _ if self.kind.positive_case:
-                return Counting(what="ranks", positive=self.positive, **fields)
-        return Counting(what="classes", **fields)
+        kind, what = self.kind, self.kind.counts
+        if kind.name == "accuracy" and not self.prediction.classes:
+            what = "equal numbers" if self.prediction.type == "integer" else "equal"
+        tolerance = next(iter(self.numbers)) if what == "within" else ""
+        return Counting(
+            what=what, truth=self.truth.name, prediction=self.prediction.name,
+            event=self.event.name if self.event else None, positive=self.positive if kind.positive_case else None,
+            function=self.choices.get("function", self.name) if what == "custom" else "",
+            normalize=self.choices.get("normalize", "none"), power=kind.power,
+            tolerance=parameters[tolerance] if tolerance else ZERO, relative=tolerance == "relative",
+        )  # fmt: skip
 
     def figures(self, counts: Counts, parameters: Parameters) -> MetricValue:
         """Its value, from what it counts. Raises `CallError` if all weights are 0."""

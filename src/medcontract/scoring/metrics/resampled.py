@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
@@ -14,15 +15,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medcontract.problems import plain_name
-from medcontract.scoring.metrics.classes import weights_of
-from medcontract.scoring.metrics.counting import Column, OverlapCounts
+from medcontract.scoring.metrics.classes import (
+    beta_square,
+    correlation,
+    disagreement,
+    distances,
+    expected_distance,
+    parts,
+    true_negatives,
+    weights_of,
+)
+from medcontract.scoring.metrics.counting import Class, Column, OverlapCounts
+from medcontract.scoring.metrics.formulas import parts_of_overlap
 from medcontract.scoring.metrics.kinds import FieldInfo
 from medcontract.scoring.metrics.metric import Metric, Parameters
 from medcontract.scoring.rational import TooLarge, rounded
-from medcontract.uncertainty.figures import Array, Resampled, combined, kept, mean, quotient
+from medcontract.uncertainty.figures import UNIT, Array, Resampled, Scale, combined, kept, mean, quotient
 from medcontract.uncertainty.sample import Sample
 
 _BOTH_SIGNS = (-1.0, 1.0)
+_NO_SHARES = ("f1", "fbeta")
 _MEANS = ("cost", "net_benefit", "log_loss", "custom")
 """The kinds that are a mean over cases of what each costs or gains."""
 
@@ -52,8 +64,8 @@ class Cases:
             key = metric.truth.name, metric.prediction.name
             if key not in self._tables:
                 self._tables[key] = tables = ClassTables(metric.truth, self.sample, truths, predictions, there)
-                listed = zip(metric.truth.classes, tables.actual[0], strict=False)  # no integers
-                self.classes |= {_class_name(metric, name): int(count) for name, count in listed}
+                listed = zip(metric.truth.classes, tables.true.values(), strict=False)  # no integers
+                self.classes |= {_class_name(metric, name): int(times[0]) for name, times in listed}
             if metric.kind.name in _OF_CLASSES:
                 return _OF_CLASSES[metric.kind.name](metric, parameters, self._tables[key])
         if counting.what == "ranks":
@@ -65,7 +77,7 @@ class Cases:
                 values = _OF_RANKS[metric.kind.name](self.sample, ranks, parameters)
                 return Found(Resampled(values=values, cases=there))
         if metric.kind.name in _MEANS:
-            return Found(self._mean(metric, parameters, truths, predictions, there))
+            return Found(self._costs(metric, parameters, truths, predictions, there))
         if counting.what in ("classes", "numbers", "ranks", "survival"):
             return Found(self._drawn(metric, parameters, truths, predictions, there))
         if counting.what == "errors":
@@ -78,6 +90,13 @@ class Cases:
         cases = table.sum(axis=1)
         return Found(Resampled(values=quotient(table[:, 1], cases), cases=there, counted=int(cases[0])))
 
+    def _mean(self, terms: Array, there: Array, scale: Scale | None) -> Resampled:
+        """The mean of a number of each case."""
+        (cases,) = self.sample.count((np.where(there, 0, -1), 1))
+        largest = 1.0 if scale else float(np.abs(terms).max(initial=0.0))
+        sums = self.sample.total(terms, largest) if largest else np.zeros(len(cases))
+        return Resampled(values=quotient(sums, cases[:, 0]), cases=there, scale=scale)
+
     def _errors(
         self, metric: Metric, parameters: Parameters, truths: Column, predictions: Column, there: Array
     ) -> Resampled:
@@ -87,26 +106,18 @@ class Cases:
         true = np.array([0.0 if y is None else y if positive is None else y == positive for y in truths], float)
         said = np.array([np.nan if p is None else p for p in predictions], float)
         terms = np.where(np.isnan(said), penalty, np.abs(said - true)) ** counting.power * there
-        (cases,) = self.sample.count((np.where(there, 0, -1), 1))
-        is_share = metric.kind.high == 1
-        largest = 1.0 if is_share else float(terms.max(initial=0.0))
-        sums = self.sample.total(terms, largest) if largest else np.zeros(len(cases))
-        values = quotient(sums, cases[:, 0])
-        scale = (0.0, 1.0) if is_share else None
-        return Resampled(values=np.sqrt(values) if metric.kind.name == "rmse" else values, cases=there, scale=scale)
+        found = self._mean(terms, there, UNIT if metric.kind.high == 1 else None)
+        return replace(found, values=np.sqrt(found.values)) if metric.kind.name == "rmse" else found
 
-    def _mean(
+    def _costs(
         self, metric: Metric, parameters: Parameters, truths: Column, predictions: Column, there: Array
     ) -> Resampled:
-        """A mean over the cases of the metric of each of them."""
+        """The mean over the cases of the metric of each of them."""
         counting, known = metric.counting(parameters), dict.fromkeys(zip(truths, predictions, strict=True), 0.0)
         for y, p in known:
             known[y, p] = float(metric.figures(counting.count((y,), (p,)), parameters).value or 0)
         terms = np.array([known[pair] for pair in zip(truths, predictions, strict=True)], float)
-        (cases,) = self.sample.count((np.where(there, 0, -1), 1))
-        largest = float(np.abs(terms).max(initial=0.0))
-        sums = self.sample.total(terms, largest) if largest else np.zeros(len(cases))
-        return Resampled(values=quotient(sums, cases[:, 0]), cases=there, scale=None)
+        return self._mean(terms, there, None)
 
     def _drawn(
         self, metric: Metric, parameters: Parameters, truths: Column, predictions: Column, there: Array
@@ -127,10 +138,8 @@ class Cases:
     def _overlaps(self, metric: Metric, counts: Sequence[Any], there: Array) -> Resampled:
         parts = np.array([_overlap(metric, each) for each in counts], float).reshape(len(counts), 3)
         numerators, denominators, sizes = (column * there for column in parts.T)
-        (cases,) = self.sample.count((np.where(there, 0, -1), 1))
         if metric.choices.get("average") != "micro":
-            values = quotient(numerators, denominators, empty=1.0) * there
-            return Resampled(values=quotient(self.sample.total(values), cases[:, 0]), cases=there)
+            return self._mean(quotient(numerators, denominators, empty=1.0) * there, there, UNIT)
         values = quotient(self.sample.sum(numerators), self.sample.sum(denominators))
         return Resampled(values=np.where(self.sample.sum(sizes) > 0, values, np.nan), cases=there)
 
@@ -141,10 +150,8 @@ def _class_name(metric: Metric, name: str, kind: str = "") -> str:
 
 def _overlap(metric: Metric, counts: OverlapCounts) -> tuple[int, int, int]:
     """Return numerator and denominator of a case, and how many elements its truth has."""
-    for common, predicted, true in counts.overlaps:
-        if metric.kind.name == "jaccard":
-            return common, predicted + true - common, true
-        return 2 * common, predicted + true, true
+    for overlap in counts.overlaps:
+        return *parts_of_overlap(metric, overlap), overlap[2]
     for size in counts.unprocessed:
         return 0, max(size, 1), size
     return 0, 0, 0
@@ -154,156 +161,120 @@ def _overlap(metric: Metric, counts: OverlapCounts) -> tuple[int, int, int]:
 
 
 class ClassTables:
-    """How often each class is true, predicted, predicted correctly, and true but not processed."""
+    """How often each class is true, predicted, predicted correctly, and true but not processed, in each replicate."""
 
     def __init__(self, field: FieldInfo, sample: Sample, truths: Column, predictions: Column, there: Array) -> None:
         values = field.values or sorted({value for value in (*truths, *predictions) if value is not None})
         codes = {value: code for code, value in enumerate(values)}
         codes[None] = -1
-        self.values = list(values)
-        self.sample, self.there = sample, there
-        self.true = np.array([codes[value] for value in truths], np.int64)
+        self.sample, self.there, self.truths, self.predictions = sample, there, truths, predictions
+        self._true = np.array([codes[value] for value in truths], np.int64)
         said = np.array([codes[value] for value in predictions], np.int64)
-        self.said = np.where(there, said, -1)
-        right = np.where(self.said == self.true, self.true, -1)
-        lost = np.where(said < 0, self.true, -1)
-        columns = [(column, len(values)) for column in (self.true, self.said, right, lost)]
-        self.actual, self.predicted, self.hits, self.lost = sample.count(*columns)
-        self.cases = self.actual.sum(axis=1)
+        self._said = np.where(there, said, -1)
+        right = np.where(self._said == self._true, self._true, -1)
+        lost = np.where(said < 0, self._true, -1)
+        tables = sample.count(*((column, len(values)) for column in (self._true, self._said, right, lost)))
+        self.true, self.predicted, self.right, self.unprocessed = (
+            dict(zip(values, table.T, strict=True)) for table in tables
+        )
+        self.cases = tables[0].sum(axis=1)
 
-    def of(self, code: int) -> Array:
+    def of(self, value: Class) -> Array:
         """Return a mask of the cases of a class."""
-        return np.asarray(self.true == code)
+        return np.asarray(self._true == list(self.true).index(value))
 
-    def completed(self) -> Array:
-        """Return how often each class is predicted, if unprocessed cases count as the most frequent other class."""
-        rows = np.arange(len(self.actual))
-        first = self.actual.argmax(axis=1)
-        others = self.actual.copy()
-        others[rows, first] = -1
-        second = others.argmax(axis=1)
-        found = self.predicted.copy()
-        found[rows, first] += self.lost.sum(axis=1) - self.lost[rows, first]
-        found[rows, second] += self.lost[rows, first]
+    def in_precision(self, metric: Metric, value: Class) -> Array:
+        """Return a mask of the cases that count in the denominator of a precision: predicted and unprocessed ones."""
+        lost = self.there if "positive" in metric.choices else self.of(value)
+        found: Array = (self._said == list(self.true).index(value)) | (lost & (self._said < 0))
         return found
 
-    def where_several(self, values: Array) -> Array:
-        """Return the values, undefined in replicates with a single class."""
-        return np.where((self.actual > 0).sum(axis=1) > 1, values, np.nan)
+    def completed(self) -> dict[Class, Array]:
+        """Return how often each class is predicted, if unprocessed cases count as the most frequent other class."""
+        times, found, lost = (np.array(list(table.values())) for table in (self.true, self.predicted, self.unprocessed))
+        rows = np.arange(len(self.cases))
+        first = times.argmax(axis=0)
+        times[first, rows] = -1
+        second = times.argmax(axis=0)
+        lost_first = lost[first, rows]
+        found[first, rows] += lost.sum(axis=0) - lost_first
+        found[second, rows] += lost_first
+        return dict(zip(self.true, found, strict=True))
+
+    def where_several(self, values: Array) -> Found:
+        """Return a figure that is undefined in replicates with a single class."""
+        several = sum(times > 0 for times in self.true.values()) > 1
+        return Found(Resampled(values=np.where(several, values, np.nan), cases=self.there, scale=_BOTH_SIGNS))
 
 
 def _accuracy(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
-    values = quotient(tables.hits.sum(axis=1), tables.cases)
+    values = quotient(sum(tables.right.values()), tables.cases)
     return Found(Resampled(values=values, cases=tables.there, counted=int(tables.cases[0])))
 
 
-def _by_class(metric: Metric, tables: ClassTables, numerators: Array, denominators: Array) -> dict[str, Resampled]:
-    values = kept(quotient(numerators, denominators, empty=0.0), tables.actual)
-    is_share = metric.kind.name not in ("f1", "fbeta")
-    return {
-        name: Resampled(
-            values=values[:, code], counted=int(denominators[0, code]) if is_share else None,
-            cases=_in_denominator(metric, tables, code) if metric.kind.name == "precision" else tables.of(code),
+def _by_class(metric: Metric, parameters: Parameters, tables: ClassTables) -> dict[str, Resampled]:
+    found, square = {}, float(beta_square(parameters))
+    for name, value in zip(metric.truth.classes, metric.truth.values, strict=True):
+        numerator, denominator = parts(metric, tables, value, square)
+        found[name] = Resampled(
+            values=kept(quotient(numerator, denominator, empty=0.0), tables.true[value]),
+            cases=tables.in_precision(metric, value) if metric.kind.name == "precision" else tables.of(value),
+            counted=int(denominator[0]) if metric.kind.name not in _NO_SHARES else None,
         )
-        for code, name in enumerate(metric.truth.classes)
-    }  # fmt: skip
-
-
-def _in_denominator(metric: Metric, tables: ClassTables, code: int) -> Array:
-    """Return a mask of the cases that count in the denominator of a precision: the predicted and unprocessed ones."""
-    lost = tables.there if "positive" in metric.choices else tables.of(code)
-    found: Array = (tables.said == code) | (lost & (tables.said < 0))
     return found
 
 
 def _balanced_accuracy(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
-    recalls = _by_class(metric, tables, tables.hits, tables.actual)
+    recalls = _by_class(metric, parameters, tables)
     present = {
-        name: figure for code, (name, figure) in enumerate(recalls.items()) if tables.actual[0, code]
+        name: figure for (name, figure), times in zip(recalls.items(), tables.true.values(), strict=True) if times[0]
     }  # of the full truth
     return Found(combined([(1.0, each) for each in present.values()], divisor=len(present)), present)
 
 
 def _averaged(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
     """Precision, recall, F1 and Fβ."""
-    numerators, denominators = tables.hits, tables.actual
-    if metric.kind.name == "precision":
-        lost = tables.lost.sum(axis=1, keepdims=True) if "positive" in metric.choices else tables.lost
-        denominators = tables.predicted + lost
-    elif metric.kind.name == "f1":
-        numerators, denominators = 2 * numerators, tables.predicted + tables.actual
-    elif metric.kind.name == "fbeta":
-        square = float(parameters["beta"] ** 2)
-        numerators, denominators = (1 + square) * numerators, tables.predicted + square * tables.actual
-    by_class = _by_class(metric, tables, numerators, denominators)
+    by_class = _by_class(metric, parameters, tables)
     average = metric.choices.get("average")
     if "positive" in metric.choices:
         return Found(by_class[metric.choices["positive"]], by_class)
-    if average in ("micro", "support"):
-        if average == "micro" or metric.kind.name == "recall":
-            below = denominators.sum(axis=1)
-            values = quotient(numerators.sum(axis=1), below, empty=0.0)
-            counted = None if metric.kind.name in ("f1", "fbeta") else int(below[0])
-        else:
-            weighted = (each.values * times for each, times in zip(by_class.values(), tables.actual.T, strict=True))
-            values, counted = quotient(sum(weighted), tables.cases), None
-        values = np.where(tables.cases > 0, values, np.nan)
+    if average == "micro" or (average == "support" and metric.kind.name == "recall"):
+        square = float(beta_square(parameters))
+        fractions = [parts(metric, tables, value, square) for value in metric.truth.values]
+        above, below = (sum(each) for each in zip(*fractions, strict=True))
+        counted = None if metric.kind.name in _NO_SHARES else int(below[0])
+        values = np.where(tables.cases > 0, quotient(above, below, empty=0.0), np.nan)
         return Found(Resampled(values=values, cases=tables.there, counted=counted), by_class)
+    if average == "support":
+        weighted = (each.values * times for each, times in zip(by_class.values(), tables.true.values(), strict=True))
+        return Found(Resampled(values=quotient(sum(weighted), tables.cases), cases=tables.there), by_class)
     if average == "macro":
         return Found(mean(by_class.values()), by_class)
     weights = {name: float(weight) for name, weight in weights_of(metric, parameters).items()}
-    parts = [(weight, by_class[name]) for name, weight in weights.items() if weight]
-    return Found(combined(parts, divisor=sum(weights.values())), by_class)
+    of_classes = [(weight, by_class[name]) for name, weight in weights.items() if weight]
+    return Found(combined(of_classes, divisor=sum(weights.values())), by_class)
 
 
 def _specificity(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
-    code = tables.values.index(metric.positive)
-    negatives = tables.cases - tables.actual[:, code]
-    false_positives = tables.predicted[:, code] - tables.hits[:, code]
-    unprocessed = tables.lost.sum(axis=1) - tables.lost[:, code]
-    values = kept(quotient(negatives - false_positives - unprocessed, negatives), negatives)
-    return Found(Resampled(values=values, cases=tables.there & ~tables.of(code), counted=int(negatives[0])))
+    right, negatives = true_negatives(tables, metric.positive)
+    values = kept(quotient(right, negatives), negatives)
+    cases = tables.there & ~tables.of(metric.positive)
+    return Found(Resampled(values=values, cases=cases, counted=int(negatives[0])))
 
 
 def _mcc(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
-    cases, predicted = tables.cases, tables.completed()
-    covariance = tables.hits.sum(axis=1) * cases - (predicted * tables.actual).sum(axis=1)
-    spread, true_spread = (cases**2 - (each**2).sum(axis=1) for each in (predicted, tables.actual))
-    values = quotient(covariance, np.sqrt(spread * true_spread), empty=0.0)
-    return Found(Resampled(values=tables.where_several(values), cases=tables.there, scale=_BOTH_SIGNS))
+    covariance, spreads = correlation(tables, tables.completed())
+    return tables.where_several(quotient(covariance, np.sqrt(spreads), empty=0.0))
 
 
 def _kappa(metric: Metric, parameters: Parameters, tables: ClassTables) -> Found:
     if metric.choices["weights"] == "none":
-        predicted = tables.completed()
-        observed = tables.cases - tables.hits.sum(axis=1)
-        expected = tables.cases**2 - (predicted * tables.actual).sum(axis=1)
+        observed, expected = disagreement(tables, tables.completed())
     else:
-        observed, expected = _disagreement(metric, tables)
-    values = 1 - quotient(observed * tables.cases, expected)
-    return Found(Resampled(values=tables.where_several(values), cases=tables.there, scale=_BOTH_SIGNS))
-
-
-def _disagreement(metric: Metric, tables: ClassTables) -> tuple[Array, Array]:
-    """Return observed and expected disagreement, weighted by the distance of classes or its square."""
-    power = 1 if metric.choices["weights"] == "linear" else 2
-    places = np.arange(len(tables.values), dtype=float)
-    low, high = 0.0, places[-1]
-    if metric.truth.type == "integer":
-        bounds = [metric.prediction.low, metric.prediction.high, metric.truth.low, metric.truth.high]
-        known = [float(bound) for bound in bounds if bound is not None]
-        places, low, high = np.array(tables.values, float), min(known), max(known)
-    at, said = places[tables.true], places[tables.said]
-    distances = np.where(tables.said < 0, np.maximum(at - low, high - at), np.abs(at - said)) ** power
-    observed = tables.sample.sum(np.where(tables.there, distances, 0.0))
-    true, predicted = tables.actual, tables.predicted + tables.lost
-    if power == 1:  # each gap between neighbors separates those on its left from those on its right
-        left, left_predicted = np.cumsum(true, axis=1)[:, :-1], np.cumsum(predicted, axis=1)[:, :-1]
-        right, right_predicted = tables.cases[:, None] - left, predicted.sum(axis=1)[:, None] - left_predicted
-        return observed, ((left * right_predicted + left_predicted * right) * np.diff(places)).sum(axis=1)
-    first, second = ((each * places).sum(axis=1) for each in (true, predicted))
-    squares, other_squares = ((each * places**2).sum(axis=1) for each in (true, predicted))
-    return observed, squares * predicted.sum(axis=1) + other_squares * tables.cases - 2 * first * second
+        weight, pairs = distances(metric), zip(tables.truths, tables.predictions, strict=True)
+        observed = tables.sample.sum(np.array([0 if y is None else weight(y, p) for y, p in pairs], float))
+        expected = expected_distance(metric, tables)
+    return tables.where_several(1 - quotient(observed * tables.cases, expected))
 
 
 _OF_CLASSES: dict[str, Callable[[Metric, Parameters, ClassTables], Found]] = {
