@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,50 +50,12 @@ def result(call: Call) -> Result:
 
 # --- the 2 % rule --------------------------------------------------------------------------------
 
-ZEROS = "0" * 400
-NINES = "9" * 6000
-"""More digits than Python turns into an int at once."""
-BORDERS: list[tuple[str, str, bool]] = [
-    ("1.00", "1.02", True),
-    ("1.00", "0.98", True),
-    ("1.00", "1.0200001", False),
-    ("1.00", "0.9799999", False),
-    ("1.00", "1.02000000000000000000000000000000000000001", False),
-    ("1.00", "1,02", True),
-    ("1,00", "1.02", True),
-    ("1.00", "1,03", False),
-    ("100", "102", True),
-    ("102", "100", True),  # off by 2, of 102: 2.04 are allowed
-    ("98", "100", False),  # off by 2, of 98: 1.96 are allowed
-    ("0.1", "0.102", True),  # as doubles it would be more
-    ("0.7", "0.714", True),
-    ("-1.00", "-1.02", True),
-    ("-1.00", "-0.98", True),
-    ("-1.00", "-1.0200001", False),
-    ("-1.00", "1.00", False),
-    ("0", "0.0", True),
-    ("0", "-0", True),
-    ("0", "0,00", True),
-    ("0", "0.0000001", False),
-    ("0.00", "-0.0000001", False),
-    (">100", ">100", True),
-    (">100", "> 100", True),
-    (">100", ">101", False),
-    (">100", "100", False),
-    ("100", ">100", False),
-    ("<100", ">100", False),
-    ("1/640", "1/640", True),
-    ("1/640", "1/650", False),
-    ("5", "5 mg", False),
-    (".5", "0.51", True),
-    ("5", ".5", False),
-    ("1e2", "100", False),
-    ("+1", "1.01", False),
-    ("1.000.000", "1.000.001", False),
-    ("100.000", "102", True),
-    ("", "0", False),
-    ("", " ", True),
-    ("positivo", "POSITIVO.", True),
+
+ZEROS, NINES = "0" * 400, "9" * 6000
+"""The latter has more digits than Python turns into an int at once."""
+
+
+@pytest.mark.parametrize(("label", "got", "right"), [
     (f"1{ZEROS}", f"102{ZEROS[2:]}", True),
     (f"1{ZEROS}", f"102{ZEROS[3:]}1", False),
     (f"0.{ZEROS}1", f"0.{ZEROS}102", True),
@@ -102,34 +63,15 @@ BORDERS: list[tuple[str, str, bool]] = [
     (NINES, f"{NINES}.5", True),
     (NINES, f"1{NINES}", False),
     (f"-{NINES}", NINES, False),
-]
-
-
-def _short(text: str) -> str:
-    return text if len(text) < 50 else f"{text[:6]}…({len(text)})"
-
-
-@pytest.mark.parametrize(("label", "got", "right"), BORDERS, ids=[f"{_short(a)}~{_short(b)}" for a, b, _ in BORDERS])
-def test_two_percent(result: Result, tmp_path: Path, label: str, got: str, right: bool) -> None:
-    """One test, three fields that count: 0.6 + 0.4·3/3, or 0.4·2/3. Off by more than 2 % of the label is wrong."""
+], ids=range(7))  # fmt: skip
+def test_two_percent_of_long_numbers(result: Result, tmp_path: Path, label: str, got: str, right: bool) -> None:
+    """Numbers are compared as decimals, whatever their length."""
     files = (
         write(tmp_path, LAB, [labs("L", lab("A", label))]),
         write(tmp_path, LAB_READ, [read_labs("L", lab("A", got))]),
     )
-    found = result(*files)
-    (row,) = found["documents"]
+    (row,) = result(*files)["documents"]
     assert (row["correct_fields"], row["total_fields"]) == (3 if right else 2, 3)
-    assert found["lab_accuracy"] == float(100 * (Fraction(6, 10) + Fraction(4, 10) * Fraction(3 if right else 2, 3)))
-
-
-def test_only_values_may_be_off(result: Result, tmp_path: Path) -> None:
-    """Units, ranges, states and doses are equal or they are not."""
-    tests = [labs("L", lab("A", "100", "100", "100", "100"))], [read_labs("L", lab("A", "101", "101", "101", "101"))]
-    drugs = [rx("P", drug("A", *["100"] * 4))], [read_rx("P", drug("A", *["101"] * 4))]
-    files = [write(tmp_path, contract, records) for contract, records in
-             zip((LAB, LAB_READ, RX, RX_READ), (*tests, *drugs), strict=True)]  # fmt: skip
-    rows = result(*files)["documents"]
-    assert [(row["correct_fields"], row["total_fields"]) for row in rows] == [(1, 4), (0, 4)]
 
 
 def test_another_tolerance(result: Result, tmp_path: Path) -> None:
@@ -262,12 +204,6 @@ def test_a_document_with_blank_names_only(result: Result, tmp_path: Path, name: 
     assert gate(failed, "pipeline_success_rate") == (0.0, False)
     marked = result(*made(tmp_path, truth, [read_rx("P", drug(name), drug("***"))]))
     assert gate(marked, "pipeline_success_rate") == (100.0, True)
-
-
-def test_names_that_normalize_to_nothing(result: Result, tmp_path: Path) -> None:
-    """They are never paired, though they are equal."""
-    (row,) = result(*made(tmp_path, [rx("P", drug("***"))], [read_rx("P", drug("***"))]))["documents"]
-    assert (row["matched"], row["labeled"]) == (0, 1)
 
 
 def test_a_record_of_the_other_kind(result: Result, tmp_path: Path) -> None:

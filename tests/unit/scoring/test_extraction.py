@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from hashlib import sha256
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from tests.scoring_files import Record, drug, lab, labs, read_labs, read_rx, rx
 import medcontract
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
-from medcontract.scoring.extraction import documents
 from medcontract.scoring.extraction.differences import difference
 from medcontract.scoring.extraction.remote_backends import remote_words, remote_words_in
 
@@ -35,23 +32,16 @@ NAMES = {
 
 def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] | None = None, parameters: Any = None,
           **records: list[Record]) -> medcontract.Score:  # fmt: skip
-    from medcontract.evaluation.files import GivenFiles
-    from medcontract.evaluation.result import score_result
-    from medcontract.evaluation.score import score_files
-    from medcontract.evaluation.settings import Settings
-
-    given: list[tuple[Any, str | None]] = [
-        (str(lines(folder, f"{name}.jsonl", found)), NAMES[name]) for name, found in records.items()
-    ]
+    given = [f"{NAMES[name]}={lines(folder, f'{name}.jsonl', found)}" for name, found in records.items()]
     if evidence is not None:
         (folder / "evidence.json").write_text(json.dumps(evidence))
-        given.append((str(folder / "evidence.json"), None))
+        given.append(str(folder / "evidence.json"))
     if manifest is not None:
         rows = [f"{doc_id},prescription,{doc_id}.png,labeled,yes" for doc_id in manifest]
         text = "\n".join(["doc_id,doc_type,image_path,label_status,pii_checked", *rows]) + "\n"
         (folder / "manifest.csv").write_text(text)
-        given.append((str(folder / "manifest.csv"), None))
-    return score_result(score_files(GivenFiles(given), Settings(parameters=tuple((parameters or {}).items()))))
+        given.append(str(folder / "manifest.csv"))
+    return medcontract.score(*given, parameters=parameters)
 
 
 def document(found: medcontract.Score, number: int = 0) -> Record:
@@ -63,98 +53,6 @@ def document(found: medcontract.Score, number: int = 0) -> Record:
 def gates(found: medcontract.Score) -> dict[str, Record]:
     assert found.result is not None
     return {gate["gate"]: gate for gate in found.result["gates"]}
-
-
-def test_a_prescription(tmp_path: Path) -> None:
-    """2 of 3 paired; of 8 fields 7 right: 0.7·2/3 + 0.3·7/8 = 7/15 + 21/80 = 175/240 = 35/48."""
-    labels = [
-        rx("D", drug("Losartán", "50 mg", "cada 12 horas", "30 días", "en ayunas"), drug("Metformina", "850 mg"),
-           drug("Omeprazol")),
-    ]  # fmt: skip
-    read = [
-        read_rx("D", drug("METFORMINA", "850 MG."), drug("losartan", "50mg", "CADA 12 HORAS", "30 dias", "En ayunas"))
-    ]
-    found = document(score(tmp_path, rx=labels, rx_read=read))
-    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (2, 3, 7, 8)
-    assert found["recall"] == float(Fraction(2, 3))
-    assert found["field_accuracy"] == 0.875
-    assert found["score"] == float(Fraction(35, 48))
-
-
-def test_names_at_the_same_place_without_letters(tmp_path: Path) -> None:
-    """A name that is empty after normalization is never paired, not even with itself: 1 of 2, 4 of 4 fields."""
-    drugs = (drug("...", "1"), drug("Losartán", "50 mg"))
-    found = document(score(tmp_path, rx=[rx("D", *drugs)], rx_read=[read_rx("D", *drugs)]))
-    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (1, 2, 4, 4)
-
-
-def test_many_different_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Known items are forgotten if there are too many; an item without a name is never paired even then."""
-    monkeypatch.setattr(documents, "_MOST_KNOWN", 2)
-    drugs = (drug("A", "1"), drug("...", "2"), drug("B", "3"), drug("C", "4"))
-    labels, read = [rx(f"D{n}", *drugs) for n in range(3)], [read_rx(f"D{n}", *drugs) for n in range(3)]
-    found = score(tmp_path, rx=labels, rx_read=read)
-    assert [(document(found, n)["matched"], document(found, n)["total_fields"]) for n in range(3)] == [(3, 12)] * 3
-
-
-def test_repeated_names_at_the_same_places(tmp_path: Path) -> None:
-    """Equal names are paired in their order, also if a field differs: 3 of 3; of 12 fields 11 right."""
-    labels = [rx("D", drug("A", "1"), drug("B", "1"), drug("A", "2"))]
-    read = [read_rx("D", drug("A", "1"), drug("B", "1"), drug("A", "3"))]
-    found = document(score(tmp_path, rx=labels, rx_read=read))
-    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (3, 3, 11, 12)
-
-
-def test_a_range_without_label_does_not_count_at_the_same_place(tmp_path: Path) -> None:
-    """2 of 2 paired by place; 3 + 4 fields count, of which the unit of the first is wrong: 6 of 7."""
-    labels = [labs("L", lab("TSH", "1", "u", ""), lab("LDL", "2", "u", "1-3"))]
-    read = [read_labs("L", lab("TSH", "1", "v", "0-9"), lab("LDL", "2", "u", "1-3"))]
-    found = document(score(tmp_path, lab=labels, lab_read=read))
-    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (2, 2, 6, 7)
-
-
-def test_a_laboratory_report(tmp_path: Path) -> None:
-    """All paired; 102 is within 2 % of 100, 1.0201 not of 1; a blank range does not count: 6 of 7 fields.
-
-    0.6·1 + 0.4·6/7 = 33/35.
-    """
-    labels = [labs("D", lab("Glucosa", "100", rango="70 - 110"), lab("Creatinina", "1,00"))]
-    read = [read_labs("D", lab("GLUCOSA", "102", rango="70-110"), lab("creatinina", "1.0201", rango="0.5-1.2"))]
-    found = document(score(tmp_path, lab=labels, lab_read=read))
-    assert (found["correct_fields"], found["total_fields"]) == (6, 7)
-    assert found["score"] == float(Fraction(33, 35))
-
-
-TAPER = tuple(
-    drug("Prednisona", f"{dose} mg", "cada mañana", f"{days} días") for dose, days in ((40, 5), (20, 5), (10, 3))
-)
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_a_taper_in_any_order(tmp_path: Path, order: tuple[int, ...]) -> None:
-    """Three lines of one drug: in whatever order they are read, all 12 fields are right."""
-    read = [read_rx("D", *(TAPER[place] for place in order))]
-    found = document(score(tmp_path, rx=[rx("D", *TAPER)], rx_read=read))
-    assert (found["matched"], found["correct_fields"], found["total_fields"], found["score"]) == (3, 12, 12, 1.0)
-
-
-def test_a_taper_with_a_missing_line(tmp_path: Path) -> None:
-    """The line that is missing is the one that stays unpaired: 2 of 3 paired, 8 of 8 fields right.
-
-    In order of appearance, 40 mg would be paired with 20 mg and 20 mg with 10 mg: 3 + 2 of 8 fields.
-    0.7·2/3 + 0.3·1 = 23/30.
-    """
-    found = document(score(tmp_path, rx=[rx("D", *TAPER)], rx_read=[read_rx("D", *TAPER[1:])]))
-    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 8, 8)
-    assert found["score"] == float(Fraction(23, 30))
-
-
-def test_repeated_tight_names(tmp_path: Path) -> None:
-    """Items of one tight name are paired for the most correct fields, too: of 4 + 4 fields, all 8."""
-    labels = [labs("L", lab("T.S.H.", "6"), lab("T-S-H", "2"))]
-    read = [read_labs("L", lab("TSH", "2"), lab("TSH", "6"))]
-    found = document(score(tmp_path, lab=labels, lab_read=read))
-    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 6, 6)
 
 
 def test_of_equally_good_pairings_the_first(tmp_path: Path) -> None:
@@ -175,28 +73,6 @@ def test_a_hostile_document(tmp_path: Path) -> None:
     assert document(few)["correct_fields"] == 50 * 4
 
 
-@pytest.mark.parametrize("nothing", [{}, {"dosis": None, "frecuencia": None, "duracion": None, "instrucciones": None}])
-def test_absent_fields_are_empty(tmp_path: Path, nothing: Record) -> None:
-    """An item without fields costs those that are labeled: dose and duration are wrong, the two others are empty.
-
-    0.7·1 + 0.3·2/4 = 17/20. An item without a name is never paired, and not a valid one.
-    """
-    labels = [rx("D", drug("Losartán", "50 mg", "", "30 días")), rx("E", drug("Losartán"))]
-    read = [read_rx("D", {"nombre_medicamento": "Losartan", **nothing}), read_rx("E", {"dosis": "1"}, {"dosis": None})]
-    found = score(tmp_path, rx=labels, rx_read=read)
-    assert (document(found)["correct_fields"], document(found)["total_fields"]) == (2, 4)
-    assert document(found)["score"] == 0.85
-    assert document(found, 1)["matched"] == 0
-    assert gates(found)["pipeline_success_rate"]["measured"] == 50
-
-
-def test_absent_fields_of_a_test(tmp_path: Path) -> None:
-    """No reference range is labeled, so three fields count, of which two are absent: 0.6 + 0.4·1/3 = 11/15."""
-    labels, read = [labs("L", lab("TSH", "6"))], [read_labs("L", {"nombre_prueba": "TSH", "valor": "6"})]
-    found = document(score(tmp_path, lab=labels, lab_read=read))
-    assert (found["correct_fields"], found["total_fields"], found["score"]) == (1, 3, float(Fraction(11, 15)))
-
-
 @pytest.mark.parametrize(("failed", "told"), [(1, False), (2, True)])
 def test_a_warning_for_documents_that_were_not_parsed(tmp_path: Path, failed: int, told: bool) -> None:
     """1 of 20 is 5 %, and not above it."""
@@ -207,42 +83,6 @@ def test_a_warning_for_documents_that_were_not_parsed(tmp_path: Path, failed: in
     message = "2 of 20 labeled documents were not parsed or have an 'exception': more than 5 %"
     assert (message in warnings) is told
     assert any("not parsed" in warning for warning in warnings) is told
-
-
-@pytest.mark.parametrize("more", [{"parse_success": False}, {"exception": "out of memory"}])
-def test_a_failed_run_has_no_items(tmp_path: Path, more: Record) -> None:
-    """It is processed, scores 0, and failed for the pipeline."""
-    labels = [rx("D", drug("Losartan"))]
-    found = score(tmp_path, rx=labels, rx_read=[read_rx("D", drug("Losartan"), **more)])
-    assert document(found)["score"] == 0
-    assert found.processing is not None
-    assert found.processing.processed == 1
-    assert gates(found)["pipeline_success_rate"]["measured"] == 0
-
-
-def test_accuracies_are_means(tmp_path: Path) -> None:
-    """20 documents, one without a prediction: 95 % processed, mean 95; the missing one scores 0."""
-    labels = [rx(f"D-{number:02d}", drug("Losartan", "50 mg")) for number in range(20)]
-    read = [read_rx(label["doc_id"], *label["medications"]) for label in labels[1:]]
-    found = score(tmp_path, rx=labels, rx_read=read)
-    assert found.valid
-    assert found.result is not None
-    assert found.result["prescription_accuracy"] == 95
-    assert found.result["lab_accuracy"] is None
-    assert found.result["pipeline_success_rate"] == 95
-    assert document(found)["score"] == 0
-
-
-def test_below_the_processing_gate(tmp_path: Path) -> None:
-    """A result is there all the same, with NO-GO, and the score is not valid."""
-    labels = [rx(f"D-{number:02d}", drug("Losartan")) for number in range(20)]
-    read = [read_rx(label["doc_id"], *label["medications"]) for label in labels[2:]]
-    found = score(tmp_path, rx=labels, rx_read=read)
-    assert not found.valid
-    assert found.result is not None
-    assert found.result["decision"] == "NO-GO"
-    report = medcontract.validate(json.dumps(found.result).encode(), "extraction/decision", name="x.json")
-    assert report.ok
 
 
 def run(number: int, kind: str = "reliability", **changes: Any) -> Record:
@@ -264,16 +104,6 @@ EVIDENCE: Record = {
         {"doc_id": "elsewhere", "kind": "measured", "evidence": "e", "interpretation": "i"},
     ],
 }
-
-
-def test_go(tmp_path: Path) -> None:
-    """All six gates are passed; a proof of a document that the manifest lacks is told and does not count."""
-    runs = [run(number) for number in range(5)] + [run(9, "evaluation")]
-    found = score(tmp_path, evidence=EVIDENCE, manifest=["D", "L"], runs=runs, **RIGHT)
-    assert found.result is not None
-    assert found.result["decision"] == "GO"
-    assert [gate["measured"] for gate in found.result["gates"]] == [100, 100, 100, 5, 1, 2]
-    assert "MC309" in [each.code for each in found.problems]
 
 
 @pytest.mark.parametrize(("changes", "measured", "words"), [
@@ -334,54 +164,6 @@ def test_times_of_other_runs_do_not_matter(tmp_path: Path) -> None:
     runs = [run(number, restarted=False, started_at=f"{DAYS[number]}T10:00:00Z") for number in range(6)]
     late = [*runs[1:], runs[0] | FAILS, run(9, "evaluation")]
     assert gates(score(tmp_path, runs=late, **RIGHT))["reliability"]["passed"]
-
-
-def test_tight_names_and_fields(tmp_path: Path) -> None:
-    """By normalized names TSH pairs with TSH; by tight names T.S.H. pairs with T S H (no), co-trimoxazol with one word.
-
-    Labels: Co-trimoxazol, T.S.H., Vitamina B.12. Read: cotrimoxazol, TSH, Vitamina B12. Tight: COTRIMOXAZOL, TSH and
-    VITAMINA B 12, VITAMINA B12: 2 of 3 paired. Of 8 fields, `V.O.` and `VO` are equal, `5 U/L` and `5 UL` are not: 7.
-    0.7·2/3 + 0.3·7/8 = 35/48.
-    """
-    labels = [
-        rx("D", drug("Co-trimoxazol", "5 U/L", "c/8 h.", "", "V.O."), drug("T.S.H."), drug("Vitamina B.12")),
-    ]  # fmt: skip
-    read = [read_rx("D", drug("Vitamina B12"), drug("TSH"), drug("cotrimoxazol", "5 UL", "c/8 h", "", "vo"))]
-    found = document(score(tmp_path, rx=labels, rx_read=read))
-    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 7, 8)
-    assert found["score"] == float(Fraction(35, 48))
-
-
-def test_normalized_names_are_paired_before_tight_ones(tmp_path: Path) -> None:
-    """The first label would take the second prediction, if both passes were one.
-
-    Labels: T.S.H. (T S H, tight TSH), then TSH; read: TSH, then T S H (tight T S H). First pass: T.S.H. with the second
-    (both T S H), TSH with the first: all 8 fields of the doses are right.
-    """
-    labels = [rx("D", drug("T.S.H.", "1 mg"), drug("TSH", "2 mg"))]
-    read = [read_rx("D", drug("TSH", "2 mg"), drug("T S H", "1 mg"))]
-    found = document(score(tmp_path, rx=labels, rx_read=read))
-    assert (found["matched"], found["correct_fields"]) == (2, 8)
-
-
-def test_tight_values_and_units(tmp_path: Path) -> None:
-    """`mg/dl` is not `mgdl`, `U.I.` is `UI`, and a value that is no number is compared by its tight form, too.
-
-    2 paired, fields: TSH valor, unidad, estado (3 right); Glucosa valor right, unidad wrong, estado right: 5 of 6.
-    0.6 + 0.4·5/6 = 14/15.
-    """
-    labels = [labs("D", lab("T.S.H.", "N.D.", unidad="U.I."), lab("Glucosa", "100", unidad="mg/dl"))]
-    read = [read_labs("D", lab("TSH", "ND", unidad="UI"), lab("Glucosa", "102", unidad="mgdl"))]
-    found = document(score(tmp_path, lab=labels, lab_read=read))
-    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 5, 6)
-    assert found["score"] == float(Fraction(14, 15))
-
-
-def test_fuzzy_pairing_comes_after_tight_names(tmp_path: Path) -> None:
-    """`co-trimoxazol` takes the only `cotrimoxazol`; the misspelt label stays unpaired."""
-    labels = [rx("D", drug("Cotrimoxazole"), drug("Co-trimoxazol"))]
-    found = score(tmp_path, rx=labels, rx_read=[read_rx("D", drug("Cotrimoxazol"))], parameters={"match": "fuzzy"})
-    assert document(found)["matched"] == 1
 
 
 def manifest_rows(folder: Path, *rows: tuple[str, str]) -> Path:
@@ -467,16 +249,6 @@ def test_a_document_of_both_kinds(tmp_path: Path) -> None:
     assert not found.valid
     assert found.result is None
     assert "MC310" in [each.code for each in found.problems]
-
-
-def test_fuzzy_is_another_protocol(tmp_path: Path) -> None:
-    """A misspelt name is paired, under another fingerprint."""
-    records: dict[str, Any] = {
-        "rx": [rx("D", drug("Acetaminofen"))], "rx_read": [read_rx("D", drug("Acetaminofem"))],
-    }  # fmt: skip
-    exact, fuzzy = score(tmp_path, **records), score(tmp_path, parameters={"match": "fuzzy"}, **records)
-    assert (document(exact)["matched"], document(fuzzy)["matched"]) == (0, 1)
-    assert exact.protocol.fingerprint != fuzzy.protocol.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from tests import commands, scoring_files
 from tests.commands import Call
 from tests.properties import test_scoring_properties as properties
-from tests.support import ROOT
-from tests.unit.scoring import test_scoring_golden as golden
+from tests.support import OWN_VECTORS, ROOT
+from tests.unit.scoring import test_processing as processing
 
 import medcontract
 from medcontract.contracts import registry
@@ -287,7 +287,7 @@ def test_each_track_is_tested() -> None:
         "HEADLINES in tests/commands.py": commands.HEADLINES,
         "CONTRACTS in tests/scoring_files.py": scoring_files.CONTRACTS,
         "RESULTS in tests/scoring_files.py": scoring_files.RESULTS,
-        "KEYS in tests/unit/scoring/test_scoring_golden.py": golden.KEYS,
+        "KEYS in tests/unit/scoring/test_processing.py": processing.KEYS,
         "MAKERS in tests/properties/test_scoring_properties.py": properties.MAKERS,
         "KEYS in tests/properties/test_scoring_properties.py": properties.KEYS,
     }
@@ -300,6 +300,8 @@ def test_each_track_is_tested() -> None:
                     missing.append(f"add {contract!r} to {table} in tests/scoring_files.py")
         if not (ROOT / "src" / "medcontract" / "examples" / track).is_dir():
             missing.append(f"add files to src/medcontract/examples/{track}")
+        if not list((OWN_VECTORS / "scores").glob(f"{track}-*")):
+            missing.append(f"add scores computed by hand to tests/vectors/scores/{track}-…")
     assert not missing, "\n".join(missing)
 
 
