@@ -131,7 +131,7 @@ def test_archives(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.zip", b"PK no zip", "is not a .zip"),
+        ("a.zip", b"PK no zip", "it is not a .zip"),
         ("a.csv.gz", b"no gzip", "The check failed"),
         ("a.json", b'{"predictions": [{"image_id": "I-1",', "MC011"),
         ("a.csv", b"", "MC004"),
@@ -169,6 +169,35 @@ def test_a_file_of_100_megabytes(opened: Opened, tmp_path: Path) -> None:
     result = opened.result(300)
     assert f"{count:,} records" in result
     assert "0 of 12" in result
+
+
+def test_an_archive_that_cannot_be_read_does_not_stop_the_check(opened: Opened) -> None:
+    good = (LESIONS / "predictions.csv").read_bytes()
+    result = opened.choose(_file("predictions.csv", good), _file("sent.zip", "PK no zip"))
+    assert result.startswith("NOT READY")
+    assert "sent.zip can be read" in result
+    assert "12 of 12" in result
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(browser: Any, lesions: Path, scheme: str, width: int) -> None:
+    """The page before a check, after a good one, and after one with problems of all kinds."""
+    axe = ROOT / "tests" / "node" / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.is_file():
+        pytest.skip("axe-core is not installed (npm install --no-save --prefix tests/node axe-core@4)")
+    opened = Opened(browser, lesions, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    opened.page.evaluate(axe.read_text(encoding="utf-8"))
+    rows = (LESIONS / "predictions.csv").read_text().splitlines()
+    bad = "\n".join([rows[0], *(f"{row.partition(',')[0]},7{row[row.index('.') :]}" for row in rows[1:]), rows[1]])
+    broken = [_file("p.csv", bad), _file("a.zip", "PK"), _file("a.txt", "a")]
+    submissions: list[list[Any]] = [[], [LESIONS / "predictions.csv"], broken]
+    for files in submissions:
+        result = opened.choose(*files) if files else "start"
+        found = opened.page.evaluate("axe.run().then(({ violations }) => violations)")
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == [], result
+    assert result.startswith("NOT READY")
+    opened.page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -52,8 +52,8 @@ function show({ ready, checks, files, skipped, none }) {
   } else {
     const missing = checks.filter(({ status }) => status === "skipped").length;
     const failed = checks.filter(({ status }) => status === "failed").length;
-    const more = missing ? ` ${missing} of ${checks.length} checks were not possible.` : "";
-    verdict(ready ? "passed" : "failed", ready ? "READY" : "NOT READY", ready ? `All checks that were possible have passed.${more}` : `${failed} of ${checks.length} checks failed.${more}`);
+    const more = missing ? ` ${counted(missing, "check")} of ${checks.length} could not be made.` : "";
+    verdict(ready ? "passed" : "failed", ready ? "READY" : "NOT READY", ready ? `${counted(checks.length - missing, "check")} passed.${more}` : `${failed} of ${counted(checks.length, "check")} failed.${more}`);
     const list = element("ul", "", { class: "checks" });
     for (const { status, title, detail } of checks) {
       const item = element("li", "", { class: status });
@@ -91,7 +91,7 @@ function problemsOf({ path, contract, problems, errors, warnings, more }) {
     head.append(element("span", problem.value ? `${problem.message}: ${problem.value}` : problem.message, { class: "message" }));
     item.append(head);
     if (problem.excerpt) {
-      const lines = element("pre", problem.excerpt.text, { tabindex: "0", "aria-label": "the line in the file" });
+      const lines = element("pre", problem.excerpt.text, { tabindex: "0", role: "group", "aria-label": "the line in the file" });
       if (problem.excerpt.caret) lines.append(`\n${" ".repeat(problem.excerpt.caret - 1)}^`);
       item.append(lines);
     }
@@ -101,7 +101,11 @@ function problemsOf({ path, contract, problems, errors, warnings, more }) {
   for (const [, same] of alike)
     if (same.length > MOST_ALIKE) {
       const [{ code, message, severity }] = same;
-      const places = same.slice(MOST_ALIKE, MOST_ALIKE + MOST_PLACES).map(({ value, line }) => value ?? (line === null ? "" : `line ${line}`)).filter(Boolean).join("; ");
+      const shown = same.slice(MOST_ALIKE, MOST_ALIKE + MOST_PLACES);
+      const lines = shown.filter(({ value, line }) => value === undefined && line !== null).map(({ line }) => line);
+      const values = shown.map(({ value }) => value).filter(Boolean);
+      const rest = same.length - MOST_ALIKE > MOST_PLACES ? ", …" : "";
+      const places = [...values, ...(lines.length ? [`line${lines.length === 1 ? "" : "s"} ${lines.join(", ")}`] : [])].join(", ") + rest;
       const item = element("li", "", { class: severity });
       item.append(element("p", `${code}: ${counted(same.length - MOST_ALIKE, "more problem")} like this: ${message}`), element("p", places, { class: "detail" }));
       list.append(item);

@@ -5,11 +5,16 @@ const MOST_SHOWN = 200;
 const MOST_EXCERPTS = 100;
 const EXCERPT = 160;
 
-/** The files that are checked, each {name, open}, and those that are not, each {name, reason}. */
+/** The files to check, each {name, open}; other files, and archives that cannot be read, each {name, reason}. */
 async function entriesOf(files) {
-  const [found, skipped] = [[], []];
+  const [found, skipped, broken] = [[], [], []];
   for (const { name, file } of files) {
-    const entries = /\.zip$/i.test(name) ? await zipEntries(file, name) : [{ name, size: file.size, open: () => file.stream() }];
+    let entries = [{ name, size: file.size, open: () => file.stream() }];
+    if (/\.zip$/i.test(name))
+      entries = await zipEntries(file, name).catch((error) => {
+        broken.push({ name, reason: error.message });
+        return [];
+      });
     for (const entry of entries) {
       const base = entry.name.split("/").pop();
       if (base.startsWith(".") || entry.name.includes("__MACOSX/")) continue;
@@ -17,7 +22,7 @@ async function entriesOf(files) {
       else found.push(/\.gz$/i.test(base) ? { ...entry, open: async () => (await entry.open()).pipeThrough(new DecompressionStream("gzip")) } : entry);
     }
   }
-  return [found, skipped];
+  return [found, skipped, broken];
 }
 
 /** The files in a .zip, from its directory at the end. */
@@ -26,13 +31,13 @@ async function zipEntries(file, name) {
   const tail = await view(Math.max(0, file.size - 65_557), file.size);
   let end = tail.byteLength - 22;
   while (end >= 0 && tail.getUint32(end, true) !== 0x06054b50) end -= 1;
-  if (end < 0) throw new Error(`${name} is not a .zip, or it is truncated`);
+  if (end < 0) throw new Error("it is not a .zip, or it is truncated");
   const [count, size, start] = [tail.getUint16(end + 10, true), tail.getUint32(end + 12, true), tail.getUint32(end + 16, true)];
-  if (start === 0xffffffff || count === 0xffff) throw new Error(`${name} is larger than 4 GB: unpack it first`);
+  if (start === 0xffffffff || count === 0xffff) throw new Error("it is larger than 4 GB: unpack it first");
   const directory = await view(start, start + size);
   const entries = [];
   for (let at = 0, index = 0; index < count && at + 46 <= directory.byteLength; index++) {
-    if (directory.getUint32(at, true) !== 0x02014b50) throw new Error(`${name} is damaged`);
+    if (directory.getUint32(at, true) !== 0x02014b50) throw new Error("it is damaged");
     const [flags, method, packed] = [directory.getUint16(at + 8, true), directory.getUint16(at + 10, true), directory.getUint32(at + 20, true)];
     const unpacked = directory.getUint32(at + 24, true);
     const [nameLength, extra, comment, header] = [28, 30, 32].map((place) => directory.getUint16(at + place, true)).concat(directory.getUint32(at + 42, true));
@@ -80,7 +85,7 @@ async function excerpts(stream, wanted) {
 }
 
 async function check({ files, contract }) {
-  const [entries, skipped] = await entriesOf(files);
+  const [entries, skipped, broken] = await entriesOf(files);
   const total = entries.reduce((sum, { size }) => sum + size, 0);
   let [before, current, reported] = [0, null, 0];
   const progress = (name, read) => {
@@ -104,7 +109,8 @@ async function check({ files, contract }) {
     const shown = await excerpts(await entries[index].open(), wanted);
     for (const problem of report.problems) if (shown.has(problem.line)) problem.excerpt = shown.get(problem.line);
   }
-  return { ...result, skipped, none: entries.length === 0 };
+  for (const { name, reason } of broken) result.checks.push({ status: "failed", title: `${name} can be read`, detail: reason });
+  return { ...result, ready: result.ready && !broken.length, skipped, none: entries.length + broken.length === 0 };
 }
 
 onmessage = async ({ data }) => {
