@@ -609,7 +609,7 @@ class File {
       }
       this.records = index + 1;
     }
-    if (!index) this.add({ code: "MC511", severity: "warning", message: "there are no rows", hint: "check that the rows were written", line: 1 });
+    if (!index) this.add({ code: "MC511", severity: "warning", message: "there are no rows", hint: "check that the rows were written", line: 1, order: 0 });
     const name = contract.columns[0]?.column;
     const cell = last?.value[name];
     if (typeof cell === "string" && isTotal(cell))

@@ -2,7 +2,7 @@
 
 import { BAD_BYTE, isBlankLine, stripBlanks } from "./text.js";
 
-const CELL = '(?:"[^"]*(?:""[^"]*)*"[^,\\r\\n]*|[^",\\r\\n][^,\\r\\n]*|)';
+const CELL = '(?:"[^"]*(?:""[^"]*)*"(?!")[^,\\r\\n]*|[^",\\r\\n][^,\\r\\n]*|)';
 const ROW = new RegExp(`${CELL}(?:,${CELL})*(?:\\r\\n|\\n|\\r)`, "y");
 const LAST_ROW = new RegExp(`^${ROW.source}$`);
 const ONE_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|$)/y;

@@ -68,6 +68,8 @@ function badString(text, at) {
   if (char === "\0") return new Broken("MC008", stop, "a NUL byte in a string", "remove it; the file may be damaged or binary");
   if (char === "\\") {
     if (text.length - stop < 6 && /^\\(?:u[0-9a-fA-F]*)?$/.test(text.slice(stop))) return truncated(text, "inside a string");
+    const cut = /^\\(?:u[0-9a-fA-F]{0,3})?/.exec(text.slice(stop, stop + 6))[0];
+    if (isBadByte(text, stop + cut.length)) return notUtf8(stop + cut.length);
     return new Broken("MC021", stop, "an invalid escape", "write \\\\ for a backslash");
   }
   const code = text.charCodeAt(stop).toString(16).padStart(4, "0");

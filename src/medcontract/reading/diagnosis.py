@@ -6,6 +6,7 @@ Nothing here is needed for a good file. Each guess is about the habit behind a m
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from medcontract.containers import PARQUET
@@ -194,6 +195,17 @@ LATE_MARK_HINT = "remove it: it is only allowed at the start of a file; were fil
 def not_utf8(data: bytes, offset: int) -> Broken:
     """Explain the invalid byte at an offset in the data."""
     return Broken("MC007", offset, "this byte is not valid UTF-8", _not_utf8_hint(data, offset))
+
+
+def first_error(data: bytes, start: int, explain: Callable[[bytes], Broken]) -> Broken:
+    """Return the error in the data from `start`, or the first invalid byte if the text only breaks off there."""
+    try:
+        data[start:].decode()
+    except UnicodeDecodeError as error:
+        bad = start + error.start
+        broken = explain(data[:bad])
+        return broken if broken.offset < bad else not_utf8(data, bad)
+    return explain(data)
 
 
 def after_end(data: bytes, offset: int) -> Broken:

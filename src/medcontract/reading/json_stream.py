@@ -22,6 +22,7 @@ from medcontract.reading.diagnosis import (
     MOST_BYTES,
     after_end,
     before_json,
+    first_error,
     no_colon,
     no_comma,
     no_key,
@@ -118,7 +119,7 @@ class Window:
         """Return the syntax error at the current position, explained with enough text after it."""
         while len(self.data) - self.at < 64 and self.fill():
             pass
-        broken = explain(self.data, self.at, *arguments)
+        broken = first_error(self.data, self.at, lambda data: explain(data, self.at, *arguments))
         broken.offset += self.base
         return broken
 
@@ -131,6 +132,7 @@ class Window:
         except (msgspec.DecodeError, UnicodeDecodeError):
             pass
         with _moved(offset):
+            scan(raw)
             return read_string(raw, 0)[0], offset, raw
 
     def cut(self) -> bytes:
