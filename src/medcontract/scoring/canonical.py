@@ -46,29 +46,16 @@ def record_text(record: Any) -> bytes:
     """The canonical text of a record, without fields that are null: null means the same as absent."""
     if isinstance(record, RowWithRawObjects):
         record = decoded(record)
-    plain = _plain_fields(record.__class__)
-    if plain is not None:
-        found = ((name, getattr(record, name)) for name in plain)
-        return _encode_sorted({name: value for name, value in found if value is not None})
-    try:
-        if isinstance(record, msgspec.Struct):
-            return _encode_sorted(_struct_converter(record.__class__)(record))
-        return _encode_sorted(_for_msgspec(record.model_dump()))
-    except _NonAsciiKeyError:
-        value = msgspec.to_builtins(record) if isinstance(record, msgspec.Struct) else record.model_dump()
-        return canonical(_without_null(value)).encode()
-
-
-class _NonAsciiKeyError(Exception):
-    """A key that msgspec may sort differently from RFC 8785."""
+    if isinstance(record, msgspec.Struct):
+        return _encode_sorted(_struct_converter(record.__class__)(record))
+    return _encode_sorted(_for_msgspec(record.model_dump()))
 
 
 def _for_msgspec(value: Any) -> Any:
     """The value in a form that msgspec encodes canonically: without null, and with numbers as in ECMAScript."""
     if type(value) is dict:
-        if not all(map(str.isascii, value)):
-            raise _NonAsciiKeyError
-        return {key: _for_msgspec(item) for key, item in value.items() if item is not None}
+        found = {key: _for_msgspec(item) for key, item in value.items() if item is not None}
+        return found if all(map(str.isascii, found)) else _with_other_keys(found)
     if isinstance(value, list | tuple):
         return [_for_msgspec(item) for item in value]
     if type(value) is float:
@@ -76,6 +63,12 @@ def _for_msgspec(value: Any) -> Any:
     if type(value) is int and abs(value) > _EXACT_INTEGERS:
         return msgspec.Raw(rfc8785.dumps(float(value)))
     return value
+
+
+def _with_other_keys(found: dict[str, Any]) -> msgspec.Raw:
+    """Sort keys by their UTF-16 code units, as RFC 8785 does. msgspec sorts those that are not ASCII otherwise."""
+    ordered = sorted(found.items(), key=lambda item: item[0].encode("utf-16-be", "surrogatepass"))
+    return msgspec.Raw(b"{%b}" % b",".join(_encode_sorted(key) + b":" + _encode_sorted(item) for key, item in ordered))
 
 
 def _float_for_msgspec(value: float) -> Any:
@@ -124,46 +117,28 @@ def _generic(value: Any) -> Any:
 
 
 @cache
-def _plain_fields(kind: Any) -> tuple[str, ...] | None:
-    """The fields of a record, if msgspec encodes all values other than None canonically."""
-    if not issubclass(kind, msgspec.Struct):
-        return None
-    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is that of a Struct
-    plain = all(_is_plain(_without_none(field.type)) for field in fields)
-    return tuple(field.name for field in fields) if plain else None
+def _nullable_fields(kind: Any) -> frozenset[str] | None:
+    """The names of the fields that may be null, in a record and the structs in it.
 
-
-@cache
-def _omits_null(kind: Any) -> bool:
-    """Whether msgspec omits fields that are null, and no others. There are none in structs inside the record."""
-    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is that of a Struct
-    if _plain_fields(kind) is None:
-        return False
-    if all(field.required and _without_none(field.type) is field.type for field in fields):
-        return True  # there is no null
-    return bool(kind.__struct_config__.omit_defaults) and all(f.required or f.default is None for f in fields)
-
-
-@cache
-def _nested_fields(kind: Any) -> frozenset[str] | None:
-    """The names of the fields of a record and of the structs in it, if msgspec encodes all other values canonically."""
+    None if msgspec does not encode all other values canonically.
+    """
     if not issubclass(kind, msgspec.Struct):
         return None
     names: set[str] = set()
-    return frozenset(names) if _add_fields(msgspec.inspect.type_info(kind), names) else None
+    return frozenset(names) if _add_nullable(msgspec.inspect.type_info(kind), names) else None
 
 
-def _add_fields(kind: msgspec.inspect.Type, names: set[str]) -> bool:
-    """Add the names of the fields of structs to `names`. Returns whether all values in them are strings or booleans."""
+def _add_nullable(kind: msgspec.inspect.Type, names: set[str]) -> bool:
+    """Add the names of fields that may be null. Returns whether all values are strings or booleans."""
     if isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType):
-        return _add_fields(kind.item_type, names)
+        return _add_nullable(kind.item_type, names)
     if not isinstance(kind, msgspec.inspect.StructType):
         return _is_plain(kind)
     if kind.array_like or kind.tag_field is not None:
         return False
-    names.update(field.name for field in kind.fields)
+    names.update(field.name for field in kind.fields if _without_none(field.type) is not field.type)
     return all(
-        field.name == field.encode_name and field.name.isascii() and _add_fields(_without_none(field.type), names)
+        field.name == field.encode_name and field.name.isascii() and _add_nullable(_without_none(field.type), names)
         for field in kind.fields
     )
 
@@ -187,12 +162,6 @@ def _is_plain(kind: msgspec.inspect.Type) -> bool:
     return isinstance(kind, msgspec.inspect.StrType | msgspec.inspect.BoolType)
 
 
-def _without_null(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_null(item) for key, item in value.items() if item is not None}
-    return [_without_null(item) for item in value] if isinstance(value, list | tuple) else value
-
-
 _FEW = 64
 """Records whose text stays in the cache of the CPU while it is changed."""
 
@@ -201,10 +170,10 @@ def record_lines(records: Sequence[Any]) -> bytes:
     """The canonical texts of records, one per line. Faster than one by one if they are of the same simple type."""
     kinds = set(map(type, records))
     kind: Any = kinds.pop() if len(kinds) == 1 else None
-    fields = _nested_fields(kind) if kind else None
+    fields = _nullable_fields(kind) if kind else None
     if fields is None:
         return b"".join([record_text(record) + b"\n" for record in records])
-    if _omits_null(kind):
+    if not fields:
         return _encoder.encode_lines(records)
     few = [records[at : at + _FEW] for at in range(0, len(records), _FEW)]
     return b"".join([_without_null_fields(_encoder.encode_lines(each), fields) for each in few])
