@@ -1,72 +1,78 @@
-"""`Challenge`: a challenge of your own, with the functions of the API as methods."""
+"""`Challenge`: a challenge of your own, for the functions of the API."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
-from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Self
 
+import medcontract
 from medcontract import api
 from medcontract.challenges.loading import load as load_scope
 from medcontract.contracts import registry
 from medcontract.contracts.registry import Scope
-from medcontract.options import FileName, FileNames, Number
 
 if TYPE_CHECKING:
-    from medcontract.signatures import Path, Protocol, Validated
+    from medcontract.options import FileName
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _method(function: Callable[P, T]) -> Callable[Concatenate[Challenge, P], T]:
-    """Make a function a method that calls it with the challenge in use."""
-
-    @wraps(function)
-    def method(self: Challenge, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with registry.using(self._scope):
-            return function(*arguments, **named)
-
-    own = signature(function)
-    this = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    vars(method)["__signature__"] = own.replace(parameters=[this, *own.parameters.values()])
-    return method
-
-
-class _Load:
-    """`Challenge.load(file)` loads a challenge; `challenge.load(file, contract)` is the function `load`."""
-
-    @overload
-    def __get__(self, challenge: None, owner: type[Challenge]) -> Callable[..., Challenge]: ...
-    @overload
-    def __get__(self, challenge: Challenge, owner: type[Challenge]) -> Callable[..., Validated[Any]]: ...
-    def __get__(self, challenge: Challenge | None, owner: type[Challenge]) -> Callable[..., Any]:
-        return owner._load if challenge is None else challenge._load_file
+_OF_ITS_TRACK = ("freeze_protocol", "get_protocol", "init")
+"""Functions whose first argument is a track."""
+_outer: ContextVar[tuple[Scope | None, ...]] = ContextVar("medcontract challenges", default=())
+"""What was used before each `with` block that was entered."""
 
 
 class Challenge:
     """A challenge that is defined by a file, `challenge.toml`.
 
-    >>> challenge = Challenge.load("challenge.toml")  # doctest: +SKIP
-    >>> challenge.score("truth.csv", "predictions.csv").result["headline"]  # doctest: +SKIP
+    >>> with Challenge.load("challenge.toml"):  # doctest: +SKIP
+    ...     medcontract.score("truth.csv", "predictions.csv").result["headline"]
 
-    The methods are the functions of `medcontract` with the same names and arguments. They know only the contracts and
-    the track of this challenge, and nothing outside of them changes: several challenges can be used side by side, even
-    if they have the same id.
+    In the block, the functions of `medcontract` know only the contracts and the track of this challenge. Nothing
+    changes outside of it, and in other threads: several challenges can be used side by side, even if they have the same
+    id. For a single call, the functions are also methods: `challenge.score("truth.csv", "predictions.csv")`. Those of
+    a track use the one of the challenge: `challenge.init("demo")`.
     """
-
-    load = _Load()
-    """Load a challenge file: a path, or bytes. Raises `CallError` if it cannot be read, `InvalidData` if it has
-    errors. On a challenge, it is the function `load`: it reads a file of the challenge as a validated value."""
 
     def __init__(self, scope: Scope) -> None:
         """Use `Challenge.load`."""
         self._scope = scope
 
     @classmethod
-    def _load(cls, file: FileName | bytes, *, name: str | None = None) -> Challenge:
+    def load(cls, file: FileName | bytes, *, name: str | None = None) -> Challenge:
+        """Load a challenge file: a path, or bytes.
+
+        Raises `CallError` if it cannot be read, and `InvalidData` if it has errors.
+        """
         return cls(load_scope(file, name))
+
+    def __enter__(self) -> Self:
+        _outer.set((*_outer.get(), registry.scope()))
+        registry.use(self._scope)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        *others, before = _outer.get()
+        _outer.set(tuple(others))
+        registry.use(before)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function of `medcontract` that uses this challenge."""
+        if name not in medcontract.__all__ or not name.islower():
+            raise AttributeError(f"a challenge has no '{name}'")
+        function = getattr(api, name)
+        if name in _OF_ITS_TRACK:
+            function = partial(function, self.id)
+
+        @wraps(function)
+        def method(*arguments: object, **named: object) -> object:
+            with self:
+                return function(*arguments, **named)
+
+        return method
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *filter(str.islower, medcontract.__all__)})
 
     def __repr__(self) -> str:
         return f"<Challenge {self.id} v{self.version}>"
@@ -90,50 +96,3 @@ class Challenge:
     def fingerprint(self) -> str:
         """The fingerprint of its protocol."""
         return str(self._scope.track.protocol.fingerprint)
-
-    _load_file = _method(api.load)
-    validate = _method(api.validate)
-    validate_files = _method(api.validate_files)
-    validate_frame = _method(api.validate_frame)
-    frame_schema = _method(api.frame_schema)
-    score = _method(api.score)
-    preflight = _method(api.preflight)
-    leaderboard = _method(api.leaderboard)
-    compare = _method(api.compare)
-    verify = _method(api.verify)
-    rehearse = _method(api.rehearse)
-    template = _method(api.template)
-    fix = _method(api.fix)
-    list_contracts = _method(api.list_contracts)
-    get_contract = _method(api.get_contract)
-    list_protocols = _method(api.list_protocols)
-    check_protocol = _method(api.check_protocol)
-    json_schema = _method(api.json_schema)
-    data_dictionary = _method(api.data_dictionary)
-    export_schemas = _method(api.export_schemas)
-    check_schemas = _method(api.check_schemas)
-    diff_schemas = _method(api.diff_schemas)
-    bundle = _method(api.bundle)
-    check_page = _method(api.check_page)
-
-    def get_protocol(self, track: str | None = None, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
-        """Return the protocol of the challenge."""
-        with registry.using(self._scope):
-            return api.get_protocol(track or self.id, parameters=parameters)
-
-    def freeze_protocol(
-        self, track: str | None = None, *, truth: FileNames = (), contract: str | None = None,
-        parameters: Mapping[str, Number] | None = None, note: str | None = None, max_record: int | None = None,
-        max_unpacked: int | None = None, **track_options: Any,
-    ) -> Protocol:  # fmt: skip
-        """Freeze the protocol of the challenge, to be kept as a file."""
-        with registry.using(self._scope):
-            return api.freeze_protocol(
-                track or self.id, truth=truth, contract=contract, parameters=parameters, note=note,
-                max_record=max_record, max_unpacked=max_unpacked, **track_options,
-            )  # fmt: skip
-
-    def init(self, folder: FileName, *, force: bool = False) -> tuple[Path, ...]:
-        """Create example files in a folder."""
-        with registry.using(self._scope):
-            return api.init(self.id, folder, force=force)

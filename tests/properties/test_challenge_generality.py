@@ -108,7 +108,8 @@ def scored(challenge: Challenge, folder: Path, truth: list[Record], sent: list[R
         f"{challenge.id}/truth={write(folder / 'truth.jsonl', truth)}",
         f"{challenge.id}/predictions={write(folder / 'sent.jsonl', sent)}",
     ]
-    return challenge.score(*files, parameters=OFF)
+    with challenge:
+        return medcontract.score(*files, parameters=OFF)
 
 
 def fate(rng: random.Random) -> str:

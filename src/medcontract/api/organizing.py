@@ -240,7 +240,7 @@ def new_challenge(
 def use_challenge(file: FileName) -> str:
     """Use a challenge for all calls in the current context (see `contextvars`). Returns its id, version and file.
 
-    In Python, use the methods of `medcontract.Challenge` instead. Raises `CallError` and `InvalidData`.
+    In Python, use `with medcontract.Challenge.load(file)` instead. Raises `CallError` and `InvalidData`.
     """
     from medcontract.challenges.loading import load
     from medcontract.contracts import registry

@@ -192,8 +192,8 @@ def using(challenge: Scope) -> Iterator[None]:
         _scope.reset(token)
 
 
-def use(challenge: Scope) -> None:
-    """Use a challenge until this process ends, as worker processes do."""
+def use(challenge: Scope | None) -> None:
+    """Use a challenge, or none, until another one is used: worker processes use one until they end."""
     _scope.set(challenge)
 
 
