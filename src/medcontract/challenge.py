@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import medcontract
 from medcontract import api
 from medcontract.challenges.loading import load as load_scope
 from medcontract.contracts import registry
 from medcontract.contracts.registry import Scope
-
-if TYPE_CHECKING:
-    from medcontract.options import FileName
+from medcontract.options import FileName
 
 _OF_ITS_TRACK = ("freeze_protocol", "get_protocol", "init")
 """Functions whose first argument is a track."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard, TypeVar
 
 from medcontract.addresses import require_local
 from medcontract.errors import LOAD_PLUGIN, CallError, option, parameter, words
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from medcontract.reading.folders import Exclude
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
+    from medcontract.results.base import Result
     from medcontract.results.reference import Protocol
     from medcontract.scoring.frozen_protocol import FrozenProtocol
     from medcontract.scoring.phases import PhaseKey
     from medcontract.scoring.track import Option
 
+T = TypeVar("T")
 FileName = str | os.PathLike[str]
 FileNames: TypeAlias = FileName | Iterable[FileName]
 Number: TypeAlias = "str | int | float | Decimal"
@@ -36,7 +38,9 @@ Progress = Callable[[str, int, int], None]
 Notice = Callable[[str], None]
 
 MAX_SCORE_PROBLEMS = 100
-PROTOCOL = "medcontract/protocol"
+PROTOCOL, SCORE = "medcontract/protocol", "medcontract/score"
+_RESULTS = {PROTOCOL: ("Protocol", "freeze_protocol"), SCORE: ("Score", "score")}
+"""The class of the results of these contracts, and the function that returns them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +67,7 @@ class CallOptions:
     jobs: int | None = 1
     engine: str | None = None
     scheduler: str | None = None
-    client: Any = None
+    client: object = None
     max_problems: int = MAX_SCORE_PROBLEMS
     max_alike: int | None = None
     excerpts: bool = False
@@ -122,14 +126,15 @@ class CallOptions:
         from medcontract.evaluation.files import given_files, given_tables
 
         given = list(given)
-        read = [*self._track_files, self.protocol]
-        paths = as_paths(file for file in given if not _is_table(file))
-        named = {name: value for name, value in self._named.items() if not _is_table(value)}
-        found = given_files(paths, self.contract, schema, read, self.limits, self.excluded, named)
-        for pattern in self.excluded.unused if self.excluded and self.notice else ():
-            self.notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
-        tables: list[TableLike] = [file for file in given if _is_table(file)]
+        tables = [file for file in given if _is_table(file)]
         frames = {name: value for name, value in self._named.items() if _is_table(value)}
+        named = {name: value for name, value in self._named.items() if isinstance(value, str | os.PathLike)}
+        paths = as_paths(file for file in given if not _is_table(file))
+        read = [*self._track_files, self.protocol]
+        found = given_files(paths, self.contract, schema, read, self.limits, self.excluded, named)
+        if self.excluded and self.notice:
+            for pattern in self.excluded.unused:
+                self.notice(f"--exclude {pattern}: matches no file in the given folders")
         if not tables and not frames:
             return found
         return found._replace(files=[*found.files, *given_tables(tables, frames)])
@@ -165,11 +170,9 @@ class CallOptions:
                 secret = file.read()
         except OSError as error:
             why = (error.strerror or str(error)).lower()
-            raise CallError(words(option("--phase-key"), f": cannot read {os.fspath(self.phase_key)}: {why}")) from None
+            raise CallError(f"cannot read {os.fspath(self.phase_key)}: {why}", flag="--phase-key") from None
         if len(secret) < SHORTEST_KEY:
-            raise CallError(
-                words(option("--phase-key"), f": the key has {len(secret)} bytes"), f"use at least {SHORTEST_KEY}"
-            )
+            raise CallError(f"the key has {len(secret)} bytes", f"use at least {SHORTEST_KEY}", "--phase-key")
         return PhaseKey(secret)
 
     @property
@@ -203,15 +206,7 @@ class CallOptions:
         from medcontract.scoring.frozen_protocol import FrozenProtocol
         from medcontract.validation.dispatch import load_source
 
-        given = path_of_contract(protocol, PROTOCOL)
-        if isinstance(given, str | os.PathLike):
-            source = file_source(os.fspath(given), self.limits)
-        else:
-            from medcontract.results.reference import Protocol
-
-            if not isinstance(given, Protocol):
-                raise CallError(f"expected a path or a result of freeze_protocol, got {type(given).__name__}")
-            source = input_source(given.to_json().encode(), PROTOCOL, "protocol.json")
+        source = result_source(protocol, PROTOCOL, self.limits)
         frozen = FrozenProtocol.of(load_source(source, PROTOCOL).value.model_dump())
         frozen.check_not_changed(self.changes)
         return frozen
@@ -219,7 +214,7 @@ class CallOptions:
     # options of tracks
 
     @cached_property
-    def _named(self) -> dict[str, Any]:
+    def _named(self) -> dict[str, FileName | TableLike]:
         """The files and tables that were given by the name of their contract, unless a track has such an option."""
         if not self.track_options:
             return {}
@@ -227,12 +222,11 @@ class CallOptions:
         from medcontract.scoring import tracks
 
         options = {option.name for _, option in tracks.options().values()}
-        return {
-            name: value
-            for name, value in self.track_options.items()
-            if (_is_table(value) or (isinstance(value, str | os.PathLike) and name not in options))
-            and contracts_named(name)
-        }
+        files = {
+            name: value for name, value in self.track_options.items()
+            if _is_table(value) or (isinstance(value, str | os.PathLike) and name not in options)
+        }  # fmt: skip
+        return {name: value for name, value in files.items() if contracts_named(name)}
 
     @cached_property
     def _known(self) -> dict[str, Option]:
@@ -253,7 +247,7 @@ class CallOptions:
         return self._parsed[1]
 
     @cached_property
-    def _parsed(self) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    def _parsed(self) -> tuple[dict[str, object], tuple[tuple[str, str], ...]]:
         """The values of options of tracks, and the changed parameters. Raises `CallError`."""
         changed = as_mapping(self.parameters, "parameters")
         if self.cluster is not None:
@@ -262,17 +256,10 @@ class CallOptions:
                 raise CallError(words("'cluster' is given twice, as ", *both))
             changed["cluster"] = self.cluster
         changed |= self._phase_changes
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for name in self.track_options:
             if name not in self._known and name not in self._named:
-                from medcontract.contracts.suggestions import did_you_mean
-                from medcontract.evaluation.files import contract_names, contracts_named
-
-                if contracts_named(name):
-                    value = self.track_options[name]
-                    raise CallError(f"'{name}' must be a file or a table, not {type(value).__name__}", TABLES)
-                known = sorted({*self._known, *self.accepted, *contract_names()})
-                raise CallError(f"unknown option '{name}'", did_you_mean(name, known))
+                raise self._unknown(name)
         for name, each in self._known.items():
             value = self.track_options.get(name)
             if value is None or (each.sets and not value):
@@ -283,7 +270,17 @@ class CallOptions:
                 raise CallError(words(f"'{name}' is given twice, as ", parameter(name), " and as ", each.wording))
             else:
                 changed[name] = value
-        return found, exact_strings(changed)
+        return found, tuple((name, _exact(name, value)) for name, value in changed.items())
+
+    def _unknown(self, name: str) -> CallError:
+        from medcontract.contracts.suggestions import did_you_mean
+        from medcontract.evaluation.files import contract_names, contracts_named
+
+        if contracts_named(name):
+            kind = type(self.track_options[name]).__name__
+            return CallError(f"'{name}' must be a file or a table, not {kind}", TABLES)
+        known = sorted({*self._known, *self.accepted, *contract_names()})
+        return CallError(f"unknown option '{name}'", did_you_mean(name, known))
 
     def require_protocol_options(self) -> None:
         """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
@@ -294,19 +291,19 @@ class CallOptions:
                     "pass it to the commands that score, together with the frozen protocol",
                 )
 
-    def _value_of(self, option: Option, value: Any) -> Any:
+    def _value_of(self, option: Option, value: object) -> object:
         """Parse the value of an option. Raises `InvalidData` or `CallError` for a file, like `load`."""
         if not option.contract:
             return option.parse(value) if option.parse else value
         from medcontract.validation.dispatch import load_source
 
         file = path_of_contract(value, option.contract)
-        if not isinstance(file, str | os.PathLike | bytes):
-            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
         if isinstance(file, bytes):
             source = input_source(file, option.contract, None)
-        else:
+        elif isinstance(file, str | os.PathLike):
             source = file_source(os.fspath(file), self.limits)
+        else:
+            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
         return load_source(source, option.contract).value.model_dump(exclude_none=True)
 
     # what the call uses while it runs
@@ -364,8 +361,8 @@ class CallOptions:
         yield ResultCache(self.cache, self.notice)
 
 
-def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
-    """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
+def path_of_contract(given: T, wanted: str, contract: str | None = None) -> T | str:
+    """Return the path of a file that can have one contract only, which may be specified. Keep other values."""
     from medcontract.evaluation.files import split_known
 
     if not isinstance(given, str | os.PathLike):
@@ -383,7 +380,18 @@ def _is_table(value: object) -> TypeGuard[TableLike]:
     return not isinstance(value, str | os.PathLike) and is_table(value)  # almost always a path
 
 
-def as_paths(given: Any) -> tuple[FileName, ...]:
+def result_source(given: FileName | Result, contract: str, limits: Limits | None) -> Source:
+    """Open a file of a result, or the result itself. Raises `CallError` for anything else."""
+    path = path_of_contract(given, contract)
+    if isinstance(path, str | os.PathLike):
+        return file_source(os.fspath(path), limits)
+    kind, function = _RESULTS[contract]
+    if type(path).__name__ != kind:
+        raise CallError(f"expected a path or a result of {function}, got {type(path).__name__}")
+    return input_source(path.to_json().encode(), contract, f"{kind.lower()}.json")
+
+
+def as_paths(given: object) -> tuple[FileName, ...]:
     """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
     if isinstance(given, str | os.PathLike):
         return (given,)
@@ -397,7 +405,7 @@ def as_paths(given: Any) -> tuple[FileName, ...]:
     return found
 
 
-def as_mapping(given: Mapping[str, Any] | None, argument: str) -> dict[str, Any]:
+def as_mapping(given: Mapping[str, T] | None, argument: str) -> dict[str, T]:
     if given is not None and not isinstance(given, Mapping):
         raise CallError(f"'{argument}' must be a mapping, not {type(given).__name__}")
     return dict(given or {})
@@ -410,7 +418,7 @@ def require_strings(values: Iterable[object]) -> None:
             raise CallError(f"expected a string, got {type(value).__name__}", hint)
 
 
-def require_at_least(minimum: int, **numbers: Any) -> None:
+def require_at_least(minimum: int, **numbers: object) -> None:
     from numbers import Integral
 
     for name, number in numbers.items():
@@ -420,13 +428,6 @@ def require_at_least(minimum: int, **numbers: Any) -> None:
             raise CallError(f"'{name}' must be an integer, not {type(number).__name__}")
         if number < minimum:
             raise CallError(f"'{name}' must be at least {minimum}, not {number}")
-
-
-def require_draft(draft: str) -> None:
-    from medcontract.schemas.publishing import DRAFTS
-
-    if draft not in DRAFTS:
-        raise CallError(f"unknown draft '{draft}'", f"use one of: {', '.join(DRAFTS)}")
 
 
 def input_source(file: FileName | bytes | TableLike, contract: str | None, name: str | None) -> Source:
@@ -451,12 +452,8 @@ def file_source(path: str | Source, limits: Limits | None) -> Source:
     return path if isinstance(path, Source) else open_source(path, limits)
 
 
-def exact_strings(parameters: Mapping[str, Number] | None) -> tuple[tuple[str, str], ...]:
-    """Parameters as exact strings."""
-    return tuple((name, _exact(name, value)) for name, value in as_mapping(parameters, "parameters").items())
-
-
-def _exact(name: str, value: Any) -> str:
+def _exact(name: str, value: object) -> str:
+    """Return a parameter as an exact string."""
     from decimal import Decimal
     from numbers import Integral, Real
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medcontract.addresses import require_local
 from medcontract.api.validation import MAX_PROBLEMS
@@ -80,7 +80,7 @@ def freeze_protocol(
     note: str | None = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
-    **track_options: Any,
+    **track_options: object,
 ) -> Protocol:
     """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
 
@@ -103,7 +103,7 @@ def check_protocol(
     contract: str | None = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
-    **track_options: Any,
+    **track_options: object,
 ) -> ProtocolCheck:
     """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
 
@@ -341,7 +341,7 @@ def rehearse(
     strict: bool = False,
     notice: Notice | None = None,
     progress: Progress | None = None,
-    **track_options: Any,
+    **track_options: object,
 ) -> Rehearsal:
     """Try an evaluation before it opens: make submissions from the truth, and run each through preflight and score.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from medcontract.addresses import require_local
-from medcontract.options import FileName, load_plugins, require_draft, require_strings
+from medcontract.errors import CallError
+from medcontract.options import FileName, load_plugins, require_strings
 
 if TYPE_CHECKING:
     from medcontract.results.schemas import ContractSchema
@@ -57,6 +58,13 @@ def contract_ids() -> tuple[str, ...]:
     return tuple(registry.compiled())
 
 
+def _require_draft(draft: str) -> None:
+    from medcontract.schemas.publishing import DRAFTS
+
+    if draft not in DRAFTS:
+        raise CallError(f"unknown draft '{draft}'", f"use one of: {', '.join(DRAFTS)}")
+
+
 def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> dict[str, Any]:
     """The JSON Schema of a contract, or of one record of a collection."""
     from copy import deepcopy
@@ -64,7 +72,7 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
     from medcontract.schemas.files import schema_of
 
     require_strings([contract_id])
-    require_draft(draft)
+    _require_draft(draft)
     return deepcopy(schema_of(contract_id, record, draft))
 
 
@@ -94,7 +102,7 @@ def export_schemas(
     from medcontract.schemas.files import export
 
     require_strings(contract_ids)
-    require_draft(draft)
+    _require_draft(draft)
     return export(folder, contract_ids, draft, base_url)
 
 

@@ -10,16 +10,16 @@ from medcontract.api.validation import referenced_files, validate
 from medcontract.errors import CallError, InvalidData, command, option, words
 from medcontract.extras import TableLike
 from medcontract.options import (
+    SCORE,
     CallOptions,
     FileName,
     Notice,
     Number,
     Progress,
     as_paths,
-    file_source,
-    input_source,
     path_of_contract,
     require_strings,
+    result_source,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SCORE_PROBLEMS", "compare", "leaderboard", "preflight", "score", "verify"]
 
 MAX_SCORE_PROBLEMS = CallOptions.max_problems
-_SCORE = "medcontract/score"
 _FIRST_KINDS = 20
 """In a ranking without reports: the kinds of problems of which the first is kept, to find the first error."""
 
@@ -53,7 +52,7 @@ def score(
     jobs: int | None = None,
     engine: str | None = None,
     scheduler: str | None = None,
-    client: Any = None,
+    client: object = None,
     max_problems: int = MAX_SCORE_PROBLEMS,
     max_alike: int | None = None,
     excerpts: bool = False,
@@ -64,7 +63,7 @@ def score(
     strict: bool = False,
     notice: Notice | None = None,
     progress: Progress | None = None,
-    **track_options: Any,
+    **track_options: object,
 ) -> Score:
     """Score a submission against its truth. `files` are the files of both, in any order.
 
@@ -125,7 +124,7 @@ def preflight(
     strict: bool = False,
     notice: Notice | None = None,
     progress: Progress | None = None,
-    **track_options: Any,
+    **track_options: object,
 ) -> Preflight:
     """Check a submission. More files, such as cases or the truth, allow more checks.
 
@@ -162,7 +161,7 @@ def leaderboard(
     jobs: int | None = None,
     engine: str | None = None,
     scheduler: str | None = None,
-    client: Any = None,
+    client: object = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
@@ -179,7 +178,7 @@ def leaderboard(
     report_as: tuple[str, Callable[[Score], str]] | None = None,
     page: FileName | None = None,
     max_alike: int | None = None,
-    **track_options: Any,
+    **track_options: object,
 ) -> Leaderboard:
     """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
 
@@ -301,7 +300,7 @@ def compare(
     from medcontract.evaluation import compare as comparing
     from medcontract.evaluation.files import stdin_once
 
-    both = [path_of_contract(each, _SCORE, options.contract) for each in (baseline, rerun)]
+    both = [path_of_contract(each, SCORE, options.contract) for each in (baseline, rerun)]
     stdin_once([*both, options.protocol])
     names = [os.path.basename(each) for each in both if isinstance(each, str | os.PathLike)]
     first, second = (_validated_score(each, options.limits) for each in both)
@@ -317,7 +316,7 @@ def verify(
     jobs: int | None = None,
     engine: str | None = None,
     scheduler: str | None = None,
-    client: Any = None,
+    client: object = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
@@ -339,7 +338,7 @@ def verify(
 
     if not files:
         raise CallError("there are no files to compute the score from", "pass its files after the score")
-    stated = path_of_contract(score, _SCORE)
+    stated = path_of_contract(score, SCORE)
     stdin_once([stated, *(each for each in files if isinstance(each, str))])
     value = _validated_score(stated, options.limits)
     phase = value.value.protocol.parameters.get("phase")
@@ -353,17 +352,14 @@ def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
     """Load a score. Raises `CallError` if the file is a valid file of another contract."""
     from medcontract.validation.dispatch import load_source
 
-    if not isinstance(given, str | os.PathLike):
-        from medcontract.results.score import Score
-
-        if not isinstance(given, Score):
-            raise CallError(f"expected a path or a result of score, got {type(given).__name__}")
-        return load_source(input_source(given.to_json().encode(), _SCORE, "score.json"), _SCORE)
+    source = result_source(given, SCORE, limits)
     try:
-        return load_source(file_source(os.fspath(given), limits), _SCORE)
+        return load_source(source, SCORE)
     except InvalidData:
-        other = validate(given).contract if given != "-" else None
-        if other in (None, _SCORE):
+        if not isinstance(given, str | os.PathLike) or given == "-":
+            raise
+        other = validate(given).contract
+        if other in (None, SCORE):
             raise
         raise CallError(
             f"{os.fspath(given)}: expected a score, got {other}",

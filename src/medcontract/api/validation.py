@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from medcontract.addresses import require_local
@@ -22,7 +23,6 @@ from medcontract.options import (
 )
 
 if TYPE_CHECKING:
-    from medcontract.cache import ResultCache
     from medcontract.parallel.pool import Pool
     from medcontract.reading.source import Source
     from medcontract.signatures import FileReport, Fix, Validated, Validation
@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     from medcontract.validation.referenced_files import ReferencedFiles
     from medcontract.validation.report import ProblemCollector
 
+    Check = Callable[[Source, str | None, ProblemCollector, Callable[[int, int], None] | None], FileReport]
+
 __all__ = ["MAX_PROBLEMS", "fix", "frame_schema", "load", "validate", "validate_files", "validate_frame"]
 
 MAX_PROBLEMS = 10_000
+Advance = Callable[[int, int], None] | None
+"""Called with the number of bytes of a file that were read, and its size."""
 
 
 def validate(
@@ -47,7 +51,7 @@ def validate(
     jobs: int | None = None,
     engine: str | None = None,
     scheduler: str | None = None,
-    client: Any = None,
+    client: object = None,
     strict: bool = False,
 ) -> FileReport:
     """Check one file, given as a path or as bytes, or a table, as `validate_frame` does.
@@ -100,7 +104,7 @@ def validate_files(
     jobs: int | None = None,
     engine: str | None = None,
     scheduler: str | None = None,
-    client: Any = None,
+    client: object = None,
     exclude: str | Iterable[str] = (),
     strict: bool = False,
     cache: FileName | None = None,
@@ -131,15 +135,15 @@ def validate_files(
             words(option("--cache"), " cannot be used with ", option("--schema"), " or ", option("--images")),
             "pass only one of them",
         )
-    checking = _FileProgress(options.progress, [path for path, _ in given.files])
+    progress_of = _progress_of_files(options.progress, [path for path, _ in given.files])
     settings = (options.max_problems, options.max_alike, options.excerpts)
 
-    def check(path: str | Source, contract_id: str | None, results: ResultCache | None) -> FileReport:
-        advance = checking.start(path)
+    def check(position: int, contract_id: str | None) -> FileReport:
+        path, _ = given.files[position]
 
         def checked() -> FileReport:
-            source = file_source(path, options.limits)
-            return guarded(validator, source, contract_id, ProblemCollector(*settings), advance)
+            collector = ProblemCollector(*settings)
+            return guarded(validator, file_source(path, options.limits), contract_id, collector, progress_of(position))
 
         if results is None:
             return checked()
@@ -149,12 +153,12 @@ def validate_files(
 
     with options.pool() as pool, options.kept_results(paths) as results:
         validator = _check_for(schema, referenced, allow_refs, options.jobs, pool)
-        reports = [check(path, contract_id, results) for path, contract_id in given.files]
+        reports = [check(position, contract_id) for position, (_, contract_id) in enumerate(given.files)]
         decided = other_role({report.contract for report in reports if report.contract})
         if decided is not None:
             reports = [
-                check(path, decided, results) if is_truth_or_submission(report._candidates) else report
-                for (path, _), report in zip(given.files, reports, strict=True)
+                check(position, decided) if is_truth_or_submission(report._candidates) else report
+                for position, report in enumerate(reports)
             ]
     folder = None if images is None else os.path.join(os.path.realpath(images), "")
     skipped = tuple(
@@ -254,40 +258,32 @@ def _check_for(
     allow_refs: FileNames,
     jobs: int | None,
     pool: Pool | None,
-) -> Callable[..., FileReport]:
-    """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid.
+) -> Check:
+    """Return the function that checks files, by contract or by schema. Raises `CallError` for an invalid schema.
 
     `jobs` is the number of processes that check a large file, unless a pool does.
     """
     allowed = as_paths(allow_refs)
-    if allowed and schema is None:
-        raise CallError(
-            "references are allowed, but no schema is given", words("pass it with ", option("--schema", "FILE"))
-        )
-    if schema is None:
-        return _contract_check(referenced, jobs, pool)
-    require_local(schema, option("--schema"), "download the schema first")
-    if referenced is not None:
-        wanted = " or ".join(referenced.contracts())
-        raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")
-    from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
+    if schema is not None:
+        require_local(schema, option("--schema"), "download the schema first")
+        if referenced is not None:
+            wanted = " or ".join(referenced.contracts())
+            raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")
+        from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
 
-    checker = SchemaChecker.load(schema, allowed)
-    return lambda source, contract_id, collector, progress: validate_with_schema(source, checker, collector, progress)
-
-
-def _contract_check(
-    referenced: ReferencedFiles | None, jobs: int | None, pool: Pool | None
-) -> Callable[[Source, str | None, ProblemCollector, Advance], FileReport]:
-    """Return the function that checks files by contract. It reads large files in several processes."""
+        checker = SchemaChecker.load(schema, allowed)
+        return lambda source, _, collector, progress: validate_with_schema(source, checker, collector, progress)
+    if allowed:
+        hint = words("pass it with ", option("--schema", "FILE"))
+        raise CallError("references are allowed, but no schema is given", hint)
     from medcontract.validation import dispatch
 
-    def check(source: Source, contract_id: str | None, collector: ProblemCollector, advance: Advance) -> FileReport:
+    def check(source: Source, contract_id: str | None, collector: ProblemCollector, progress: Advance) -> FileReport:
         identified = dispatch.identify(source, contract_id, collector)
         if not isinstance(identified, dispatch.Identified):
             return identified
         with source.kept_open():
-            validator = dispatch.validator_for(source, identified.contract, collector, advance)
+            validator = dispatch.validator_for(source, identified.contract, collector, progress)
             return identified.report(_run(validator, jobs, pool), referenced)
 
     return check
@@ -333,37 +329,19 @@ def _require_image_references(report: Validation, referenced: ReferencedFiles | 
     return report
 
 
-Advance = Callable[[int, int], None] | None
+def _progress_of_files(progress: Progress | None, paths: Sequence[str | Source]) -> Callable[[int], Advance]:
+    """Return the progress within each file, by position, as bytes of all of them."""
+    sizes = [os.path.getsize(path) if isinstance(path, str) and os.path.isfile(path) else 0 for path in paths]
+    before = list(accumulate(sizes, initial=0))
 
-"""Called with the number of bytes of a file that were read, and its size."""
-
-
-class _FileProgress:
-    """Reports the progress of reading several files as bytes of all of them."""
-
-    def __init__(self, progress: Progress | None, paths: Sequence[str | Source]) -> None:
-        self._progress = progress
-        self._left = sum(map(_size, paths))
-        self._done = 0
-
-    def start(self, path: str | Source) -> Advance:
-        """The function that gets the progress within the next file; None if there is no need to call it."""
-        expected = _size(path)
-        self._left = max(self._left - expected, 0)  # a file may be checked twice
-        done_before = self._done
-        self._done += expected
-        if self._progress is None:
+    def of_file(position: int) -> Advance:
+        if progress is None:
             return None
-        progress = self._progress
 
-        def report(done: int, total: int) -> None:
-            self._done = max(self._done, done_before + total)  # the size of a file at an address is not known before
-            progress("checking", done_before + done, self._done + self._left)
+        def report(done: int, total: int) -> None:  # the size of a file at an address is not known before
+            progress("checking", before[position] + done, before[-1] - sizes[position] + total)
 
-        report(0, expected)
+        report(0, sizes[position])
         return report
 
-
-def _size(path: str | Source) -> int:
-    is_file = isinstance(path, str) and os.path.isfile(path)
-    return os.path.getsize(path) if is_file else 0  # type: ignore[arg-type]  # a str
+    return of_file

@@ -73,23 +73,50 @@ def _annotations(result: Reviewed, show_values: bool, together: bool = False) ->
     return annotations
 
 
+class _Part(NamedTuple):
+    """A file, or a check of `preflight`."""
+
+    name: str
+    group: str
+    listed: Sequence[tuple[str, Problem]]
+    left: int
+    """How many problems are counted but not listed."""
+    state: Literal["passed", "failed", "skipped"]
+    message: str
+    """Why it failed, or was skipped."""
+    code: str
+    """Of its first problem, or its own."""
+    detail: str = ""
+    records: int | None = None
+
+
+def _parts(result: Reviewed) -> Iterator[_Part]:
+    for file in result.files if isinstance(result, Validation) else ():
+        code = next((problem.code for problem in file.problems if problem.severity == "error"), "invalid")
+        yield _Part(
+            file.path, file.contract or "not recognized", [(file.path, each) for each in file.problems], file.omitted,
+            "passed" if file.ok else "failed", f"{plural(file.errors, 'error')}, {plural(file.warnings, 'warning')}",
+            code, records=file.records,
+        )  # fmt: skip
+    for check in result.checks if isinstance(result, Preflight) else ():
+        listed = [(each._path or each.file, each) for each in check.problems]
+        code = next((problem.code for problem in check.problems), check.id)
+        message = check.detail or ("not possible" if check.status == "skipped" else check.title)
+        left = max(0, check._found - len(listed))
+        yield _Part(check.title, f"preflight.{check.id}", listed, left, check.status, message, code, check.detail)
+
+
 def _found(result: Reviewed, show_values: bool, together: bool) -> Iterator[Annotation]:
-    if isinstance(result, Validation):
-        listed = [[(file.path, each) for each in file.problems] for file in result.files]
-        records = [file.records for file in result.files]
-    else:
-        listed = [[(each._path or each.file, each) for each in check.problems] for check in result.checks]
-        records = [None] * len(listed)
+    parts = list(_parts(result))
     if together:
-        parts = [FileProblems(some, 0, records=count) for some, count in zip(listed, records, strict=True)]
-        for groups in grouped(parts, show_values):
+        for groups in grouped([FileProblems(part.listed, 0, records=part.records) for part in parts], show_values):
             yield from (_annotation(each.file, each.problem, show_values, each.others) for each in groups)
     else:
-        yield from (_annotation(file, each, show_values) for some in listed for file, each in some)
-    for check in [] if isinstance(result, Validation) else result.checks:
-        if check.status == "failed" and not check.problems:
-            title = clean(check.title)
-            yield Annotation("error", check.id, title, clean(check.detail) or title, None, None, None, None, check.id)
+        yield from (_annotation(file, each, show_values) for part in parts for file, each in part.listed)
+    for part in parts if isinstance(result, Preflight) else ():
+        if part.state == "failed" and not part.listed:
+            message = clean(part.message)
+            yield Annotation("error", part.code, clean(part.name), message, None, None, None, None, part.code)
 
 
 def _annotation(path: str, problem: Problem, show_values: bool, others: str = "") -> Annotation:
@@ -112,11 +139,9 @@ def _message(problem: Problem, show_values: bool) -> str:
     return f"{message} (hint: {problem.hint})" if problem.hint else message
 
 
-def _not_listed(result: Reviewed) -> int:
-    """Count the problems that are counted but not listed."""
-    if isinstance(result, Validation):
-        return sum(file.omitted for file in result.files)
-    return sum(max(0, check._found - len(check.problems)) for check in result.checks)
+def _not_listed(result: Reviewed) -> str:
+    left = sum(part.left for part in _parts(result))
+    return f"{plural(left, 'more problem')} not listed" if left else ""
 
 
 # --- GitHub: workflow commands, which it shows in the changed files
@@ -125,8 +150,7 @@ def _not_listed(result: Reviewed) -> int:
 def github(result: Reviewed, view: View) -> str:
     lines = [_command(each) for each in _annotations(result, view.show_values, together=True)]
     left = _not_listed(result)
-    if left:
-        lines.append(f"::notice::{_escaped(plural(left, 'more problem'))} not listed")
+    lines += [f"::notice::{_escaped(left)}"] if left else []
     if isinstance(result, Preflight):
         failed = sum(check.status == "failed" for check in result.checks)
         verdict = f"NOT READY: {plural(failed, 'check')} failed" if failed else "READY"
@@ -185,8 +209,7 @@ def sarif(result: Reviewed, view: View) -> str:
     left = _not_listed(result)
     invocation: dict[str, Data] = {"executionSuccessful": True}
     if left:
-        text = f"{plural(left, 'more problem')} not listed"
-        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}}]
+        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": left}}]
     titles = {check.id: check.title for check in result.checks} if isinstance(result, Preflight) else {}
     rules: list[Data] = [_sarif_rule(code, titles.get(code, code)) for code in codes]
     run: dict[str, Data] = {
@@ -246,9 +269,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(result: Reviewed, view: View) -> str:
-    is_validation = isinstance(result, Validation)
-    cases = list(_files(result, view) if isinstance(result, Validation) else _checks(result, view))
-    name = f"medcontract {'validate' if is_validation else 'preflight'}"
+    cases = [_case(part, view) for part in _parts(result)]
+    name = f"medcontract {'validate' if isinstance(result, Validation) else 'preflight'}"
     failures, skipped = (sum(case.find(tag) is not None for case in cases) for tag in ("failure", "skipped"))
     suite = _element("testsuite", "", *cases, name=name, tests=len(cases), failures=failures, errors=0, skipped=skipped)
     root = _element("testsuites", "", suite, name="medcontract", tests=len(cases), failures=failures, errors=0)
@@ -256,42 +278,20 @@ def junit(result: Reviewed, view: View) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _files(report: Validation, view: View) -> Iterator[ET.Element]:
-    for file in report.files:
-        text = "\n".join([*(_line(file.path, each, view) for each in file.problems), *_more(file.omitted)])
-        outcome = []
-        if not file.ok:
-            message = f"{plural(file.errors, 'error')}, {plural(file.warnings, 'warning')}"
-            first = next((problem.code for problem in file.problems if problem.severity == "error"), "invalid")
-            outcome.append(_element("failure", text, message=message, type=first))
-        elif text:
-            outcome.append(_element("system-out", text))
-        yield _element("testcase", "", *outcome, name=file.path, classname=file.contract or "not recognized")
-
-
-def _checks(checklist: Preflight, view: View) -> Iterator[ET.Element]:
-    for check in checklist.checks:
-        lines = [_line(problem._path or problem.file, problem, view) for problem in check.problems]
-        left = check._found - len(check.problems)
-        text = "\n".join([*filter(None, [clean(check.detail)]), *lines, *_more(left)])
-        outcome = []
-        if check.status == "failed":
-            first = next((problem.code for problem in check.problems), check.id)
-            outcome.append(_element("failure", text, message=check.detail or check.title, type=first))
-        elif check.status == "skipped":
-            outcome.append(_element("skipped", message=check.detail or "not possible"))
-        elif text:
-            outcome.append(_element("system-out", text))
-        yield _element("testcase", "", *outcome, name=check.title, classname=f"preflight.{check.id}")
-
-
-def _more(left: int) -> list[str]:
-    return [f"… and {plural(left, 'more problem')}"] if left > 0 else []
-
-
-def _line(path: str, problem: Problem, view: View) -> str:
-    message = _message(problem, view.show_values)
-    return clean(f"{path}{problem._place}: {problem.severity} {problem.code} {message}")
+def _case(part: _Part, view: View) -> ET.Element:
+    lines = [clean(part.detail)] if part.detail else []
+    for path, problem in part.listed:
+        message = _message(problem, view.show_values)
+        lines.append(clean(f"{path}{problem._place}: {problem.severity} {problem.code} {message}"))
+    text = "\n".join([*lines, *([f"… and {plural(part.left, 'more problem')}"] if part.left else [])])
+    outcome = []
+    if part.state == "failed":
+        outcome.append(_element("failure", text, message=part.message, type=part.code))
+    elif part.state == "skipped":
+        outcome.append(_element("skipped", message=part.message))
+    elif text:
+        outcome.append(_element("system-out", text))
+    return _element("testcase", "", *outcome, name=part.name, classname=part.group)
 
 
 def _element(tag: str, text: str = "", *children: ET.Element, **attributes: str | int) -> ET.Element:

@@ -21,7 +21,9 @@ import medcontract
 from medcontract.benchmark import BenchmarkReport
 from medcontract.catalog import problem_codes
 from medcontract.errors import CallError
-from medcontract.rendering.html import charts, table_blocks
+from medcontract.rendering import html
+from medcontract.rendering.html import charts
+from medcontract.rendering.page import Page, Section
 from medcontract.results.base import Result
 from medcontract.results.tables import Bars, Distribution, Table
 from medcontract.results.validation import Validation
@@ -315,10 +317,11 @@ def test_a_warning_about_many_submissions_is_one_line(tmp_path: Path) -> None:
 def test_long_tables_are_folded() -> None:
     """The first 20 of 40 rows are visible, the others are unfolded by the reader."""
     rows = [(f"c{n}", "1") for n in range(40)]
-    (block,) = table_blocks(Table("T", ("a", "b"), rows))
-    assert (len(block.data.rows), len(block.data.rest), block.data.more) == (20, 20, "20 more rows")
-    (block,) = table_blocks(Table("T", ("a", "b"), rows[:30]))
-    assert (len(block.data.rows), len(block.data.rest)) == (30, 0)
+    for shown, visible in ((rows, 20), (rows[:30], 30)):
+        page = html.write(Page("T", sections=[Section("T", [Table("T", ("a", "b"), shown)], most=40)]))
+        first, _, rest = page.partition("<details>")
+        assert (first.count("<tr><th"), rest.count("<tr><th")) == (visible, len(shown) - visible)
+        assert ("<summary>20 more rows</summary>" in page) == bool(rest)
 
 
 # --- charts

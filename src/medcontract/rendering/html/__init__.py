@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -143,11 +143,12 @@ def _line(line: Line) -> Markup:
 # --- blocks
 
 
-class Shown(NamedTuple):
-    """What a macro of the template shows."""
+Shown = tuple[str, object]
+"""A macro of the template, and what it shows."""
 
-    macro: str
-    data: Any
+
+def _note(text: str) -> list[Shown]:
+    return [("note", [text])] if text else []
 
 
 def _blocks(block: Block, section: Section, show_values: bool) -> Iterator[Shown]:
@@ -157,27 +158,20 @@ def _blocks(block: Block, section: Section, show_values: bool) -> Iterator[Shown
         case ChangeTable():
             yield from _changes(block)
         case Problems(parts, totals):
-            found = _groups(parts, show_values)
-            if found:
-                yield Shown("problem_groups", found)
-                left = _left(*parts)
-                yield from [Shown("note", [left])] if left else []
-            yield from [Shown("note", [f"Total: {'; '.join(totals)}."])] if totals else []
+            if found := _groups(parts, show_values):
+                yield from [("problem_groups", found), *_note(_left(*parts))]
+            yield from _note(f"Total: {'; '.join(totals)}." if totals else "")
         case Outcomes(_, items):
             data = [(item, _groups([item.problems], show_values), _left(item.problems)) for item in items]
-            yield Shown("items", data)
+            yield "items", data
         case Bullets(lines):
-            yield from [Shown("bullets", lines)] if lines else []
+            yield from [("bullets", lines)] if lines else []
         case Pairs(_, rows):
-            yield from [Shown("pairs", [clipped(row) for row in rows])] if rows else []
+            yield from [("pairs", [clipped(row) for row in rows])] if rows else []
         case Preformatted(lines):
-            yield Shown("lines", lines)
+            yield "lines", lines
         case Paragraph(line, note):
-            yield Shown("note" if note else "paragraph", line)
-
-
-def _groups(parts: Sequence[FileProblems], show_values: bool) -> list[Group]:
-    return groups((each for some in grouped(parts, show_values, _MOST_PLACES) for each in some), show_values)
+            yield "note" if note else "paragraph", line
 
 
 def _left(*parts: FileProblems) -> str:
@@ -223,24 +217,23 @@ def table_blocks(table: Table, most: int = MOST_ROWS) -> Iterator[Shown]:
         shares = [
             [round(100 * count / of) if of else 0 for count in row] for row, of in zip(counts, wholes, strict=True)
         ]
-        yield Shown("heat_map", (table.chart, shares))
-        yield from [Shown("note", [table.note])] if table.note else []
+        yield from [("heat_map", (table.chart, shares)), *_note(table.note)]
         return
     shown = _shown(table)
-    if isinstance(table.chart, Bars | Ranges):
-        draw: Any = charts.bars if isinstance(table.chart, Bars) else charts.ranges
-        yield Shown("chart", draw(table.chart, table.title))
-        if len(table.head) == _LABEL_AND_VALUE:
-            yield Shown("folded_table", shown._replace(note=""))
-            yield from [Shown("note", [table.note])] if table.note else []
+    match table.chart:
+        case Curve():
+            yield from [("curve", charts.curve(table.chart)), ("folded_table", shown)]
             return
-    elif isinstance(table.chart, Distribution):
-        yield Shown("chart", charts.distribution(table.chart))
-    elif isinstance(table.chart, Curve):
-        yield Shown("curve", charts.curve(table.chart))
-        yield Shown("folded_table", shown)
-        return
-    yield Shown("table", shown)
+        case Distribution():
+            yield "chart", charts.distribution(table.chart)
+        case Bars():
+            yield "chart", charts.bars(table.chart, table.title)
+        case Ranges():
+            yield "chart", charts.ranges(table.chart, table.title)
+    if isinstance(table.chart, Bars | Ranges) and len(table.head) == _LABEL_AND_VALUE:
+        yield from [("folded_table", shown._replace(note="")), *_note(table.note)]
+    else:
+        yield "table", shown
 
 
 def _shown(table: Table) -> ShownTable:
@@ -290,8 +283,7 @@ def _changes(block: ChangeTable) -> Iterator[Shown]:
         label = f"from {before} to {after}, on a scale from 0 to 1"
         chart = "" if change.scale is None else charts.change(*change.scale, change.role, label)
         rows.append((name, before, after, text, change.role, chart))
-    yield Shown("changes", rows)
-    yield from [Shown("note", [table.note])] if table.note else []
+    yield from [("changes", rows), *_note(table.note)]
 
 
 # --- problems by code: the same problem in many places is shown once, with the places
@@ -303,59 +295,36 @@ _MOST_PLACES = 12
 """The number of other places of a problem that are listed."""
 
 
-class GroupedProblem(NamedTuple):
-    """A problem, and the other places in the same file where it occurs."""
-
-    file: str
-    place: str
-    message: str
-    hint: str
-    excerpt: str | None
-    caret: str
-    also: str
-
-
-class Group(NamedTuple):
-    """All problems with the same code."""
-
-    code: str
-    severity: str
-    title: str
-    meaning: str
-    size: str
-    hint: str
-    """The hint that all of them share."""
-    rows: Sequence[GroupedProblem]
-    left: str
-
-
-def groups(found: Iterable[Grouped], show_values: bool) -> list[Group]:
-    """Errors first, then warnings; each with the name of its file."""
+def _groups(parts: Sequence[FileProblems], show_values: bool) -> list[dict[str, object]]:
+    """All problems by code: errors first, then warnings."""
     by_code: dict[tuple[str, str], list[Grouped]] = {}
-    for each in found:
+    for each in (each for some in grouped(parts, show_values, _MOST_PLACES) for each in some):
         by_code.setdefault((each.problem.severity, each.problem.code), []).append(each)
     return [_group(code, severity, some, show_values) for (severity, code), some in sorted(by_code.items())]
 
 
-def _group(code: str, severity: str, some: Sequence[Grouped], show_values: bool) -> Group:
+def _group(code: str, severity: str, some: Sequence[Grouped], show_values: bool) -> dict[str, object]:
     hints = {each.problem.hint for each in some}
     shared = next(iter(hints)) if len(hints) == 1 else None
-    rows = [_row(each, show_values, not shared) for each in some[:_MOST_PROBLEMS]]
-    more = len(some) - len(rows)
+    more = len(some) - _MOST_PROBLEMS
     entry = problem_codes().get(code)
-    return Group(
-        code=code, severity=severity, title=entry.title if entry else "", meaning=entry.meaning if entry else "",
-        size=plural(sum(each.total for each in some), "problem"), hint=shared or "", rows=rows,
-        left=f"and {more:,} more different ones (--format json lists all)" if more > 0 else "",
-    )  # fmt: skip
+    return {
+        "code": code, "severity": severity, "title": entry.title if entry else "",
+        "meaning": entry.meaning if entry else "", "hint": shared or "",
+        "size": plural(sum(each.total for each in some), "problem"),
+        "rows": [_row(each, show_values, not shared) for each in some[:_MOST_PROBLEMS]],
+        "left": f"and {more:,} more different ones (--format json lists all)" if more > 0 else "",
+    }  # fmt: skip
 
 
-def _row(group: Grouped, show_values: bool, own_hint: bool) -> GroupedProblem:
+def _row(group: Grouped, show_values: bool, own_hint: bool) -> dict[str, str | None]:
+    """A problem, and the other places in the same file where it occurs."""
     first = group.problem
     excerpt = first._excerpt if show_values else None
-    message = first.message_with_value if show_values and excerpt is None else first.message
     indent = len(excerpt) - len(excerpt.lstrip()) if excerpt else 0
-    caret = " " * (first._caret - indent) + "^" if excerpt is not None and first._caret >= indent else ""
-    shown = clean(excerpt.lstrip()) if excerpt else None
-    hint = (first.hint or "") if own_hint else ""
-    return GroupedProblem(group.file, first._place, message, hint, shown, caret, group.others)
+    return {
+        "file": group.file, "place": first._place, "also": group.others, "hint": first.hint if own_hint else "",
+        "message": first.message_with_value if show_values and excerpt is None else first.message,
+        "excerpt": clean(excerpt.lstrip()) if excerpt else None,
+        "caret": " " * (first._caret - indent) + "^" if excerpt is not None and first._caret >= indent else "",
+    }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from medcontract.problems import plain_name, shorten
 from medcontract.rendering.page import (
@@ -19,10 +19,20 @@ from medcontract.rendering.page import (
     Styled,
     View,
 )
-from medcontract.rendering.pages.score import contract_names, p_value, reason_lines, versions, with_direction
+from medcontract.rendering.pages.score import (
+    contract_names,
+    p_value,
+    reason_lines,
+    versions,
+    warnings,
+    with_direction,
+)
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.tables import MOST_ROWS, Table, long_table, number, parameter_text
 from medcontract.results.verification import Difference, Verification
+
+if TYPE_CHECKING:
+    from medcontract.scoring.track import Figure
 
 _ROW_AND_COLUMN = 3
 """The parts of the name of a cell of a matrix, such as `confusion_matrix.NV.MEL`."""
@@ -38,20 +48,14 @@ def comparison(compared: Comparison, view: View) -> Page:
     if first is not None:
         name = with_direction(plain_name(first.name), first.name in compared._lower)
         before, after, change = _cells(first, _unit(first, compared))
-        facts = [
-            Fact(
-                name,
-                f"{before} → {after}",
-                "no change" if not first.changed else f"change {change}" if first.delta is not None else "",
-            )
-        ]
+        note = "no change" if not first.changed else f"change {change}" if first.delta is not None else ""
+        facts = [Fact(name, f"{before} → {after}", note)]
     sections = [*_figures(compared), *_rows(compared)]
-    if compared.warnings:
-        sections.append(Section("Warnings", [Bullets([[each] for each in compared.warnings], "warning")]))
     before, after = (contract_names(contracts) for contracts in compared._contracts or ((), ()))
     contracts = f"contracts: {before}" if before == after else f"contracts: {before} before, {after} after"
     fingerprint = Styled(compared.fingerprint, "digest")
     sections += [
+        warnings(compared.warnings),
         Section("Contracts", [Paragraph([contracts])]),
         Section("Protocol", [Paragraph(["protocol fingerprint ", fingerprint, " in both"])]),
     ]
@@ -162,7 +166,7 @@ def _change(delta: Delta, compared: Comparison) -> ShownChange:
     return ShownChange(role, (before, after))
 
 
-def _figure_of(name: str, compared: Comparison) -> Any:
+def _figure_of(name: str, compared: Comparison) -> Figure | None:
     """The description of a figure; those by class have the name of the group."""
     names = (name, name.partition(".")[0])
     return next((figure for wanted in names for figure in compared._figures if figure.name == wanted), None)
@@ -249,11 +253,9 @@ def verification(found: Verification, view: View) -> Page:
         note = f"and {found.omitted:,} more" if found.omitted else ""
         table = Table("Differences", ("place", "stated", "computed"), rows, note)
         sections.append(Section("Differences", [long_table(table)]))
-    if found.ignored:
-        ignored = [f"{name} is not an input of the score: ignored" for name in found.ignored]
-        sections.append(Section("Other files", [Bullets([[each] for each in ignored])]))
-    if found.warnings:
-        sections.append(Section("Warnings", [Bullets([[each] for each in found.warnings], "warning")]))
+    ignored = [[f"{name} is not an input of the score: ignored"] for name in found.ignored]
+    sections.append(Section("Other files", [Bullets(ignored)]))
+    sections.append(warnings(found.warnings))
     outcome: Line = [Styled(word.upper(), role), f"  {found.track}: {found.outcome}"]
     return Page(
         title=f"Verification: {found.track}",

@@ -26,6 +26,7 @@ from medcontract.rendering.pages.score import (
     p_value,
     protocol,
     versions,
+    warnings,
     with_direction,
 )
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
@@ -58,7 +59,7 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
         listed, rest = [entry for entry in rest if entry.valid], [entry for entry in rest if not entry.valid]
         rows = [(_name(entry), f"{entry.processing.processed:,}" if entry.processing else "–") for entry in listed]
         table = Table("Valid submissions", (board._entrant, "processed"), rows)
-        sections += [Section("Valid submissions", [table], outcome=True)] if rows else []
+        sections.append(Section("Valid submissions", [table], outcome=True))
     if ranked:
         best = number(ranked[0].headline, _units(board).get(board.headline, ""))
         facts.insert(0, Fact(f"best {plain_name(board.headline)}", best, _label(ranked[0])))
@@ -67,12 +68,9 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
     if board.combined:
         sections.append(Section("Combined score", [Paragraph([_weights(board.combined)])]))
     if rest:
-        sections.append(
-            Section("Not ranked", [Outcomes((board._entrant, "reasons"), list(map(_item, rest)))], outcome=True)
-        )
-    warnings = [*_warnings(board), *board.warnings]
-    if warnings:
-        sections.append(Section("Warnings", [Bullets([[each] for each in warnings], "warning")]))
+        refused = Outcomes((board._entrant, "reasons"), list(map(_item, rest)))
+        sections.append(Section("Not ranked", [refused], outcome=True))
+    sections.append(warnings([*_warnings(board), *board.warnings]))
     groups = list(_contracts(board))
     named: list[Line] = [[f"{who}: {', '.join(_with_how(each, files) for each in names) or contract_names(())}"]
                          for who, names, files in groups]  # fmt: skip
@@ -220,44 +218,34 @@ def _name(entry: LeaderboardEntry, before: str = "", *after: str) -> str:
 def _ranking(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Table:
     """Rank, team, the headline, then the other figures; without columns that are empty. Bars compare headlines."""
     units, shown = _units(board), _figures(board)
-    decided = any(entry.decision for entry in ranked)
-    rows = [
-        (
-            _name(entry, f"{entry.rank}.", *(f"[{code}]" for code in entry._flags)),
-            *(
-                number(
-                    _value(board, entry, name), units.get(name, ""), entry.interval if name == board.headline else None
-                )
-                for name in shown[:1]
-            ),
-            *([_range(entry.rank_interval), share_text(entry.first_share)] * (board.intervals is not None)),
-            *(number(_value(board, entry, name), units.get(name, "")) for name in shown[1:]),
-            *([entry.decision or "–"] * decided),
-        )
-        for entry in ranked
-    ]
+    lower = {figure.name for figure in board._figures if figure.lower_is_better}
+    lower |= {board.headline} if board._lower_is_better else set()
+    kind = FigureName if len(shown) <= _MOST_WORDS else str  # two names for each figure would not fit
+    entrants = [_name(entry, f"{entry.rank}.", *(f"[{code}]" for code in entry._flags)) for entry in ranked]
+    columns = [(board._entrant, entrants)]
+    for name in shown:
+        with_interval = name == board.headline == shown[0]
+        cells = [
+            number(_value(board, entry, name), units.get(name, ""), entry.interval if with_interval else None)
+            for entry in ranked
+        ]
+        columns.append((kind(f"{plain_name(name)}{_LOWER * (name in lower)}"), cells))
     chart = None
     if board.intervals is not None:
         texts = [number(entry.headline, units.get(board.headline, ""), entry.interval) for entry in ranked]
         values = [entry.headline or 0 for entry in ranked]
         chart = Ranges(_labels(ranked), values, [entry.interval for entry in ranked], texts, _tied(ranked))
-    of_intervals = ["ranks", "first"] * (board.intervals is not None)
-    lower = {figure.name for figure in board._figures if figure.lower_is_better}
-    lower |= {board.headline} if board._lower_is_better else set()
-    kind = FigureName if len(shown) <= _MOST_WORDS else str  # two names for each figure would not fit
-    names = [kind(f"{plain_name(name)}{_LOWER * (name in lower)}") for name in shown]
-    head = (board._entrant, *names[:1], *of_intervals, *names[1:], *["decision"] * decided)
-    used = [n for n in range(len(head)) if any(row[n] != number(None) for row in rows)]
+        columns[2:2] = [("ranks", [_range(entry.rank_interval) for entry in ranked]),
+                        ("first", [share_text(entry.first_share) for entry in ranked])]  # fmt: skip
+    decided = any(entry.decision for entry in ranked)
+    columns += [("decision", [entry.decision or "–" for entry in ranked])] * decided
+    columns = [(name, cells) for name, cells in columns if set(cells) != {number(None)}]
+    head, *rows = zip(*((name, *cells) for name, cells in columns), strict=True)
     return Table(
-        "Ranking",
-        tuple(head[n] for n in used),
-        [tuple(row[n] for n in used) for row in rows],
-        note="↓: lower is better" if any(head[n].endswith(_LOWER) for n in used) else "",
-        last_columns=int(decided),
+        "Ranking", head, rows, "↓: lower is better" if any(name.endswith(_LOWER) for name in head) else "",
+        last_columns=int(decided), chart=chart, line_after=_tied(ranked),
         shares=[] if chart else _shares([_value(board, entry, shown[0]) for entry in ranked]),
-        chart=chart,
-        line_after=_tied(ranked),
-    )
+    )  # fmt: skip
 
 
 def _shares(values: Sequence[float | None]) -> list[float | None]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from medcontract.problems import plural
 from medcontract.rendering.page import Bullets, Code, Line, Page, Paragraph, Preformatted, Section, Styled, View
+from medcontract.rendering.pages.score import warnings
 from medcontract.results.base import dumps
 from medcontract.results.reference import (
     CacheInfo,
@@ -87,8 +88,7 @@ def protocol_check(check: ProtocolCheck, view: View) -> Page:
     word = Styled("ok", "good") if check.ok else Styled("differs", "error")
     outcome: Line = [word, f": {check.id} v{check.version}, fingerprint {check.fingerprint}"]
     differences = [] if view.quiet else [[f"  {difference}"] for difference in check.differences]
-    warnings = Section("Warnings", [Bullets([[warning] for warning in check.warnings], "warning")])
-    return Page("Protocol", lines=[outcome, *differences], sections=[warnings])
+    return Page("Protocol", lines=[outcome, *differences], sections=[warnings(check.warnings)])
 
 
 def protocol(protocol: Protocol, view: View) -> Page:

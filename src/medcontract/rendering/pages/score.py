@@ -153,9 +153,8 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
         found_ = score._display.problems if len(shown) == len(score.problems) else len(shown)
         listed = FileProblems([(problem.file, problem) for problem in shown], found_)
         found.append(Section("Problems", [Problems([listed], () if score.participant else score._display.violations)]))
-    if score.warnings:
-        found.append(Section("Warnings", [Bullets([[each] for each in score.warnings], "warning")]))
-    if score._display.hints and view.show_values and not score.participant:
+    found.append(warnings(score.warnings))
+    if view.show_values and not score.participant:
         found.append(Section("Hints", [Bullets([[each] for each in score._display.hints], "hint")]))
     return [*found, *inputs("Inputs", score.inputs), *protocol(score.protocol)]
 
@@ -222,6 +221,11 @@ def _values(field: FieldDifference) -> str:
     want, have = field.expected_normalized or "", field.got_normalized or ""
     shown = f": expected {shorten(expected)!r}, got {shorten(got)!r}"
     return shown if (want, have) == (expected, got) else f"{shown} (compared: {shorten(want)!r}, {shorten(have)!r})"
+
+
+def warnings(texts: Iterable[str]) -> Section:
+    """The warnings of a result; a section without any is not shown."""
+    return Section("Warnings", [Bullets([[each] for each in texts], "warning")])
 
 
 # --- what is needed to verify a result
