@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.scoring_files import CLASSES, guess, image
 
 from medcontract.cli.main import main
 from medcontract.errors import CallError
+from medcontract.parallel.pool import Sent
 from medcontract.parallel.processes import Workers
 from medcontract.plugins.loading import load_module
 
@@ -114,10 +114,10 @@ def test_workers_of_an_interactive_session(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend("")
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     before = list(sys.path)
-    with Workers(1, id, lambda: None) as workers:
-        assert workers.submit(import_module, "colorsys").exception() is not None  # a module cannot be sent back
-        there = workers.submit(eval, "(__import__('sys').path, __import__('os').environ.get('PYTHONSAFEPATH'))")
-        path, safe = there.result()
+    source = "(*map(__import__, ('colorsys', 'sys', 'os')),)"
+    source = f"[(sys.path, os.environ.get('PYTHONSAFEPATH')) for _, sys, os in [{source}]][0]"
+    with Workers(1, lambda: Sent(eval, source)) as workers:
+        path, safe = workers.submit({}).result()
     assert "" not in path
     assert str(folder) not in path
     assert safe is None

@@ -13,7 +13,7 @@ import pytest
 from medcontract.evaluation import contest
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import Submission
-from medcontract.parallel import cpus, pool
+from medcontract.parallel import cpus, processes
 
 MB = 1 << 20
 
@@ -33,15 +33,12 @@ def write(folder: Path, files: dict[str, str]) -> str:
     ("0::/a/b\n", {"a/cpu.max": "200000 100000", "a/b/cpu.max": "max 100000"}, 2),
     ("0::/a/b\n", {"a/cpu.max": "200000 100000", "a/b/cpu.max": "50000 100000"}, 0.5),
     ("0::/a/b\n", {"cpu.max": "100000 100000", "a/b/cpu.max": "200000 100000"}, 1),
-    ("2:cpuset:/\n1:cpu:/x\n0::/\n",
-     {"cpu/x/cpu.cfs_quota_us": "300000", "cpu/x/cpu.cfs_period_us": "100000", "cpuset/cpu.max": "1 1"}, 3),
-    ("1:cpu,cpuacct:/\n",
-     {"cpu,cpuacct/cpu.cfs_quota_us": "-1", "cpu,cpuacct/cpu.cfs_period_us": "100000"}, math.inf),
+    ("2:cpuset:/\n1:cpu:/x\n0::/x\n", {"x/cpu.max": "300000 100000", "cpuset/cpu.max": "1 1"}, 3),
     ("0::/\n", {"cpu.max": "damaged file"}, math.inf),
     ("damaged", {}, math.inf),
 ])  # fmt: skip
 def test_the_quota_of_control_groups(own: str, files: dict[str, str], expected: float, tmp_path: Path) -> None:
-    """The smallest of those of a group and of the groups that contain it, in version 1 and 2."""
+    """The smallest of those of a group and of the groups that contain it."""
     (tmp_path / "own").write_text(own)
     assert cpus._quota(write(tmp_path / "groups", files), str(tmp_path / "own")) == expected
 
@@ -74,9 +71,9 @@ def test_workers_for_a_file(
 ) -> None:
     """By default only for large files and on free CPUs; with --jobs as many as were requested."""
     monkeypatch.setattr(cpus, "allowed", lambda: free)
-    monkeypatch.setattr(pool, "can_fork", lambda: True)
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
     assert cpus.workers_for(jobs, megabytes * MB) == expected
-    found = pool.pool_for(jobs, megabytes * MB)
+    found = processes.pool_for(jobs, megabytes * MB)
     assert (found.workers if found else 1) == expected
 
 
@@ -84,14 +81,14 @@ def test_workers_that_cannot_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take long to start: only if the caller wants them, also if that is only known when the files are open."""
     monkeypatch.setattr(cpus, "allowed", lambda: 4)
     forks = [True]
-    monkeypatch.setattr(pool, "can_fork", lambda: forks[0])
-    early, asked = pool.pool_for(None, 100 * MB), pool.pool_for(3, 100 * MB)
+    monkeypatch.setattr(processes, "can_fork", lambda: forks[0])
+    early, asked = processes.pool_for(None, 100 * MB), processes.pool_for(3, 100 * MB)
     forks[0] = False
     assert early
     assert not early.is_ready()
-    assert isinstance(asked, pool.ProcessPool)
+    assert isinstance(asked, processes.ProcessPool)
     assert (asked.is_ready(), asked.workers, asked.forks) == (True, 3, False)
-    assert pool.pool_for(None, 100 * MB) is None
+    assert processes.pool_for(None, 100 * MB) is None
 
 
 @pytest.mark.parametrize(("sizes", "jobs", "free", "expected"), [
@@ -109,7 +106,7 @@ def test_workers_for_submissions(
     """By default only if they are large, in megabytes; with --jobs as many as were requested."""
     submissions = [Submission(name=str(number), files=((f"{size}", None),)) for number, size in enumerate(sizes)]
     monkeypatch.setattr(contest, "_size", lambda path: int(path) * MB)
-    monkeypatch.setattr(pool, "can_fork", lambda: True)
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
     monkeypatch.setattr(cpus, "allowed", lambda: free)
     ranking: Any = SimpleNamespace(track=SimpleNamespace(id="lesions"), settings=Settings())
     found = contest._pool_for(ranking, submissions, jobs)

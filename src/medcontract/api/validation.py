@@ -297,7 +297,7 @@ def _run(validator: RecordsValidator, jobs: int | None, pool: Pool | None) -> Re
     size = validator.source.size
     if size >= 2 * chunks.SMALLEST and (pool or workers_for(jobs, size) > 1):
         from medcontract.parallel.merge import run_validator
-        from medcontract.parallel.pool import pool_for
+        from medcontract.parallel.processes import pool_for
 
         pool = pool or pool_for(jobs, size)
         if pool:

@@ -400,7 +400,7 @@ def _pool_for(contest: Contest, submissions: Sequence[Submission], jobs: int | N
         return contest.settings.pool
     if jobs is None and cpus.workers_for(None, size) < 2:
         return None
-    from medcontract.parallel.pool import ProcessPool, pool_for  # slow to import
+    from medcontract.parallel.processes import ProcessPool, pool_for  # slow to import
 
     return pool_for(None, size) if jobs is None else ProcessPool(min(jobs, len(submissions)), chosen=True)
 

@@ -81,7 +81,7 @@ class Settings(NamedTuple):
         size = sum(part.source.size for part in parts)
         if size < 2 * chunks.SMALLEST or cpus.workers_for(self.jobs, size) < 2:
             return None
-        from medcontract.parallel.pool import pool_for  # slow to import
+        from medcontract.parallel.processes import pool_for  # slow to import
 
         return pool_for(self.jobs, size)
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from medcontract.errors import CallError
 from medcontract.images.check import ImageProblem, check_image, require_pillow
 from medcontract.parallel.cpus import allowed
-from medcontract.parallel.pool import PoolFailed, ProcessPool, WorkerDied
+from medcontract.parallel.pool import PoolFailed, WorkerDied
+from medcontract.parallel.processes import ProcessPool
 from medcontract.problems import Finding, Ref, shorten
 
 Case = tuple[int, str, str]

@@ -3,8 +3,8 @@
 ::
 
     cpus         the number of CPUs that this process may use
-    processes    worker processes that always end with this process
-    pool         runs a function on many items, on an executor; repeats what a lost worker had
+    pool         what runs a function on many items has in common: it repeats what a lost worker had
+    processes    pools of worker processes, which always end with this process
     dask_pool    the same on a Dask cluster
     environment  the plugins and the challenge that other processes load
     versions     the versions that a result depends on

@@ -14,6 +14,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
 from medcontract.errors import CallError, FileChanged
 from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
+from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, Unreadable, file_state, open_file, open_source
@@ -69,7 +70,7 @@ class Outcome(NamedTuple):
     outer: Member | None
     start: int
     breaks: int
-    """For tables: the number of line breaks."""
+    """For CSV: the number of line breaks, with those of the header that was put before the chunk."""
     digest: str
     """The hash of the bytes that were read, if they are watched."""
     unpacked: int
@@ -109,8 +110,6 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
     reader = validator.reader
     reader.in_chunk = True
     if isinstance(reader, TableReader):
-        if isinstance(source, Slice):
-            source.counts_breaks = True
         reader.may_end_with_total = chunk.last
         reader.begin()
         reader.collector = reader.collector.like()  # problems of the header are reported once
@@ -118,9 +117,8 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
     validator.stream(accumulators)
     if chunk.span.groups and validator.broken:
         raise validator.source.changed()  # or damaged: then no row of the file counts
-    file = getattr(reader, "file", None)
-    file = file if isinstance(file, JsonFile) else None
-    is_table = isinstance(reader, TableReader)
+    read = getattr(reader, "file", None)
+    file = read if isinstance(read, JsonFile) else None
     return Outcome(
         records=validator.records or 0, complete=_is_complete(validator, file, chunk), broken=validator.broken,
         collector=validator.collector, accumulators=accumulators, landmarks=validator.landmarks,
@@ -128,7 +126,7 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
         lacking=tuple(reader.lacking) if isinstance(reader, TableReader) else (),
         header=file.header if file else [], list_at=file.list_at if file else None,
         outer=file.outer if file else None, start=file.start if file else 0,
-        breaks=validator.source.count_breaks() if is_table and isinstance(validator.source, Slice) else 0,
+        breaks=read.line_breaks if isinstance(read, CsvFile) else 0,
         digest=validator.source.sha256() if chunk.watched else "", unpacked=validator.source.unpacked,
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from itertools import accumulate
 
 from medcontract.reading import chunks
 
@@ -26,36 +26,20 @@ def allowed() -> int:
 
 
 def _quota(groups: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> float:
-    """The CPU time per time that the control groups of this process allow (Linux, cgroup 1 and 2)."""
+    """Return the CPU time per time that the control groups of this process allow (Linux)."""
+    lines = _content(own).splitlines()
+    path = next((line.removeprefix("0::") for line in lines if line.startswith("0::")), "")
+    folders = accumulate(path.strip("/").split("/"), os.path.join, initial=groups)
+    return min(map(_limit, folders), default=math.inf)
+
+
+def _limit(folder: str) -> float:
+    """Return the limit of one control group, apart from those that contain it."""
     try:
-        with open(own, encoding="utf-8") as lines:
-            return min((limit for line in lines for limit in _limits(groups, line.strip())), default=math.inf)
-    except (OSError, ValueError):
+        quota, period = _content(os.path.join(folder, "cpu.max")).split()
+        return int(quota) / int(period)
+    except ValueError:  # "max", or there is none
         return math.inf
-
-
-def _limits(groups: str, line: str) -> Iterator[float]:
-    """The limits of one control group and of those that contain it; the line is `number:controllers:path`."""
-    _, controllers, path = line.split(":", 2)
-    if controllers and "cpu" not in controllers.split(","):
-        return
-    folder = os.path.join(groups, controllers).rstrip("/")
-    for name in ("", *path.strip("/").split("/")):
-        folder = os.path.join(folder, name)
-        limit = _read_v1(folder) if controllers else _read_v2(folder)
-        if limit is not None:
-            yield limit
-
-
-def _read_v2(folder: str) -> float | None:
-    text = _content(os.path.join(folder, "cpu.max")).split()
-    return int(text[0]) / int(text[1]) if len(text) == 2 and text[0] != "max" else None
-
-
-def _read_v1(folder: str) -> float | None:
-    quota = _content(os.path.join(folder, "cpu.cfs_quota_us"))
-    period = _content(os.path.join(folder, "cpu.cfs_period_us"))
-    return int(quota) / int(period) if quota and period and int(quota) > 0 else None
 
 
 def _content(path: str) -> str:

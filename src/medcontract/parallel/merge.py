@@ -83,7 +83,7 @@ class _File:
             piece.before = before
             piece.lines = lines - line_breaks(piece.chunk.span.prefix)
             before += piece.outcome.records
-            lines += piece.outcome.breaks
+            lines = piece.lines + piece.outcome.breaks
         self.records = before
         self.base = 0
         self.landmarks: list[Landmark] = []

@@ -6,22 +6,17 @@ in this process, which it might kill, too.
 
 from __future__ import annotations
 
-import gc
 import pickle
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache
+from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from typing import Any, TypeVar
 
-from medcontract.errors import CallError, UnknownContract
-from medcontract.parallel.cpus import workers_for
+from medcontract.errors import UnknownContract
 from medcontract.parallel.environment import Environment
-from medcontract.parallel.processes import Workers, can_fork
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -130,65 +125,6 @@ def _repeated(running: Running, item: Any) -> Any:
     return WorkerDied()
 
 
-class ProcessPool(Pool):
-    """Runs work in worker processes. They are forked if possible, so that they share what was read."""
-
-    failures = (*Pool.failures, OSError, CallError)
-
-    def __init__(self, workers: int, chosen: bool) -> None:
-        """`chosen`: the caller wants this number of workers."""
-        self.workers = workers
-        self.forks = can_fork()
-        self._chosen = chosen
-
-    def is_ready(self) -> bool:
-        """Opening an address starts threads: then workers cannot be forked any more."""
-        self.forks = can_fork()
-        return self._chosen or self.forks
-
-    @contextmanager
-    def running(self, work: Work[Any, Any], shared: Any) -> Iterator[Running]:
-        global _work  # noqa: PLW0603  # forked workers inherit it
-        _work, before = (work, shared), _work
-        try:
-            with _processes(self.workers, cache(lambda: Sent(work, shared)), fork=self.forks) as processes:
-                yield processes
-        finally:
-            _work = before
-
-
-class _Processes(Running):
-    def __init__(self, workers: Workers, sent: Callable[[], Sent]) -> None:
-        self._workers = workers
-        self._sent = sent
-
-    def submit(self, item: Any) -> Future[Any]:
-        return self._workers.submit(_do, item)
-
-    def result(self, future: Future[Any]) -> Any:
-        try:
-            return self._workers.result(future)
-        except BrokenProcessPool:
-            raise Lost from None
-
-    def alone(self) -> AbstractContextManager[Running]:
-        return _processes(1, self._sent, fork=False)
-
-
-@contextmanager
-def _processes(count: int, sent: Callable[[], Sent], fork: bool) -> Iterator[Running]:
-    try:
-        workers = Workers(count, _prepare, sent, fork=fork)
-    except (BrokenProcessPool, OSError, ImportError) as error:  # no semaphores, no memory
-        raise PoolFailed from error
-    with workers:
-        yield _Processes(workers, sent)
-
-
-_work: tuple[Work[Any, Any], Any] | None = None
-"""The current function and what its calls share: in this process, and in the workers that were forked from it."""
-
-
 class Sent:
     """A function and what its calls share, for another process, with all that they need there."""
 
@@ -200,30 +136,3 @@ class Sent:
         """Call it in the environment."""
         opened: tuple[Work[Any, Any], Any] = pickle.loads(self._pickled)  # noqa: S301  # from the process that sent it
         return opened
-
-
-_active: Any = None
-"""In a worker that was not forked: its environment, until it ends."""
-
-
-def _prepare(sent: Sent) -> None:
-    """Initialize a worker that was not forked."""
-    global _work, _active  # noqa: PLW0603  # initializes a worker process
-    _active = sent.environment.active()
-    _active.__enter__()
-    _work = sent.open()
-    gc.freeze()  # it is kept for the life of the process
-
-
-def _do(item: Any) -> Any:
-    """Process one item in a worker."""
-    if _work is None:
-        raise OSError("the worker was not prepared")
-    work, shared = _work
-    return work(shared, item)
-
-
-def pool_for(jobs: int | None, size: int) -> Pool | None:
-    """Choose the pool for files of `size` bytes; without `jobs`, only forked workers pay off. None: one process."""
-    count = workers_for(jobs, size) if jobs or can_fork() else 1
-    return ProcessPool(count, chosen=jobs is not None) if count > 1 else None

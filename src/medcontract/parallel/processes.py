@@ -1,4 +1,4 @@
-"""Worker processes that always terminate with this process, however it ends."""
+"""A pool of worker processes, which always end with this process, however it ends."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 from medcontract.errors import CallError, plugin_failure, report_plugin_errors
+from medcontract.parallel.cpus import workers_for
+from medcontract.parallel.pool import TRIES, Lost, Pool, PoolFailed, Running, Sent, Work
 
-P = ParamSpec("P")
-T = TypeVar("T")
 _MOST_WORKERS = 61
 """The maximum on Windows."""
-_TRIES = 3
-"""How often work is tried whose worker was killed."""
 _PATROL = 1.0
 """Seconds between two looks for workers that were killed."""
-_PATIENCE = 100
+_PATIENCE = 10
 """Milliseconds to wait for threads to end."""
 _GC_THRESHOLDS = 500_000, 20, 50
 """Workers create millions of records and marks, none of them in cycles."""
@@ -38,24 +37,67 @@ _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 """The folder that medcontract is imported from."""
 
 
-class Workers:
-    """A pool of processes that is replaced if one of them dies.
+class ProcessPool(Pool):
+    """Runs work in worker processes. They are forked if possible, so that they share what was read."""
 
-    Workers are spawned: forking a process with threads, which pandas and this pool use, may hang. With `fork`, they are
-    forked if this process has one thread only, and `prepare` is not called: what it would prepare must be there
-    already. Forked workers start at once, and share the memory of this process.
+    failures = (*Pool.failures, OSError, CallError)
+
+    def __init__(self, workers: int, chosen: bool) -> None:
+        """`chosen`: the caller wants this number of workers."""
+        self.workers = workers
+        self.forks = can_fork()
+        self._chosen = chosen
+
+    def is_ready(self) -> bool:
+        """Opening an address starts threads: then workers cannot be forked any more."""
+        self.forks = can_fork()
+        return self._chosen or self.forks
+
+    @contextmanager
+    def running(self, work: Work[Any, Any], shared: Any) -> Iterator[Running]:
+        global _work  # noqa: PLW0603  # forked workers inherit it
+        _work, before = (work, shared), _work
+        try:
+            with _started(self.workers, cache(lambda: Sent(work, shared)), fork=self.forks) as workers:
+                yield workers
+        finally:
+            _work = before
+
+
+def pool_for(jobs: int | None, size: int) -> Pool | None:
+    """Choose the pool for files of `size` bytes; without `jobs`, only forked workers pay off. None: one process."""
+    count = workers_for(jobs, size) if jobs or can_fork() else 1
+    return ProcessPool(count, chosen=jobs is not None) if count > 1 else None
+
+
+@contextmanager
+def _started(count: int, sent: Callable[[], Sent], fork: bool) -> Iterator[Running]:
+    try:
+        workers = Workers(count, sent, fork)
+    except (BrokenProcessPool, OSError, ImportError) as error:  # no semaphores, no memory
+        raise PoolFailed from error
+    with workers:
+        yield workers
+
+
+class Workers(Running):
+    """Processes that are replaced if one of them dies.
+
+    They are spawned: forking a process with threads, which pandas and the executor use, may hang. With `fork`, they are
+    forked if this process has one thread only, and inherit the work that others are `sent`. Forked workers start at
+    once, and share the memory of this process.
 
     All share one end of a pipe; when the other end is closed, on purpose or because this process has died, they exit
-    at once. They import nothing from the current folder. `prepare` is called first in each worker, with what `sent`
-    returns; its exceptions are raised here. May raise `OSError` or `ImportError` if there are no semaphores, as in some
-    sandboxes, and `BrokenProcessPool` if the system kills all workers.
+    at once. They import nothing from the current folder. May raise `OSError` or `ImportError` if there are no
+    semaphores, as in some sandboxes, `BrokenProcessPool` if the system kills all workers, and what opening the work
+    raises in them.
     """
 
-    def __init__(self, count: int, prepare: Callable[[T], object], sent: Callable[[], T], fork: bool = False) -> None:
+    def __init__(self, count: int, sent: Callable[[], Sent], fork: bool = False) -> None:
         if sys.flags.ignore_environment and not sys.flags.safe_path:
             raise OSError("with python -E, workers would import modules from the current folder; use python -I")
-        self.count = min(count, _MOST_WORKERS)
-        self._prepare, self._sent = prepare, sent
+        self._count = min(count, _MOST_WORKERS)
+        self._sent = sent
         self._fork = fork
         self._context: Any = _Spawning()
         self._theirs, self._mine = self._context.Pipe(duplex=False)
@@ -79,27 +121,33 @@ class Workers:
         self._mine.close()
         self._theirs.close()
 
-    def submit(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Future[T]:
+    def submit(self, item: Any) -> Future[Any]:
         with _no_interrupt():
             try:
-                return self._pool.submit(_call, function, *arguments, **named)
+                return self._pool.submit(_do, item)
             except BrokenProcessPool:
                 self._end()  # one that is just starting does not hear SIGTERM
                 self._pool.shutdown()
                 self._pool = self._start()
-                return self._pool.submit(_call, function, *arguments, **named)
+                return self._pool.submit(_do, item)
 
-    def result(self, future: Future[T]) -> T:
-        """The result of a future, also if a worker was killed while it was sending one."""
+    def result(self, future: Future[Any]) -> Any:
+        """Wait for a result, also if a worker was killed while it was sending one."""
         is_lost = False
         while not wait([future], timeout=_PATROL).done:
             if is_lost:
                 self._end()
             is_lost = bool(wait_for([process.sentinel for process in self._context.started], 0))
-        return future.result()
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            raise Lost from None
+
+    def alone(self) -> AbstractContextManager[Running]:
+        return _started(1, self._sent, fork=False)
 
     def _end(self) -> None:
-        """End all workers, and whoever waits for them.
+        """End all workers, and the thread that waits for them.
 
         A worker that ends while it is sending a result leaves a part of it in the pipe of all results. The pool waits
         for the rest until the pipe is closed: by all workers, and by this process.
@@ -112,16 +160,16 @@ class Workers:
 
     def _start(self) -> ProcessPoolExecutor:
         """A pool that is known to work, so that later failures are caused by the work itself."""
-        for attempt in range(_TRIES):
+        for attempt in range(TRIES):
             pool = self._new_pool()
             try:
                 with _no_interrupt():
-                    first = pool.submit(_call, os.getpid)
+                    first = pool.submit(_check_begun)
                 first.result()
             except RuntimeError as error:  # `BrokenProcessPool` is one, too
                 pool.shutdown()
                 killed = isinstance(error, BrokenProcessPool) and self._context.were_killed()
-                if killed and attempt < _TRIES - 1:
+                if killed and attempt < TRIES - 1:
                     continue
                 if killed:
                     raise
@@ -138,11 +186,11 @@ class Workers:
     def _new_pool(self) -> ProcessPoolExecutor:
         if sys.platform != "win32" and self._fork and can_fork():
             self._context = _Forking()
-            return ProcessPoolExecutor(self.count, self._context, _begin_forked, (self._theirs, self._mine))
+            return ProcessPoolExecutor(self._count, self._context, _begin_forked, (self._theirs, self._mine))
         self._context = _Spawning()
-        arguments = (self._theirs, os.environ.get(_SAFE_PATH), self._prepare, self._sent())
+        arguments = (self._theirs, os.environ.get(_SAFE_PATH), self._sent())
         with safe_path():  # this may start the resource tracker process
-            return ProcessPoolExecutor(self.count, self._context, _begin_worker, arguments)
+            return ProcessPoolExecutor(self._count, self._context, _begin_worker, arguments)
 
 
 class _SafeProcess(SpawnProcess):
@@ -182,25 +230,17 @@ if sys.platform != "win32":
             return process
 
 
-_lasting: frozenset[str] = frozenset()
-"""Threads that did not end, such as those of numpy."""
-
-
 def can_fork() -> bool:
-    """Whether this process may be forked: it has one thread, also counting those that are not Python's."""
-    global _lasting  # noqa: PLW0603  # so that nobody waits twice for the same threads
-    threads: frozenset[str] = frozenset()
+    """Check whether this process may be forked: it has one thread, also counting those that are not Python's."""
     try:
         for _ in range(_PATIENCE):
-            threads = frozenset(os.listdir("/proc/self/task"))
-            if len(threads) == 1:
+            if len(os.listdir("/proc/self/task")) == 1:
                 return True
-            if threading.active_count() > 1 or threads == _lasting:
+            if threading.active_count() > 1:
                 return False
-            time.sleep(0.001)  # a thread that was joined may still be about to end
+            time.sleep(0.001)  # a thread that was joined may still be about to end; those of numpy do not
     except OSError:  # not Linux
         pass
-    _lasting = threads
     return False
 
 
@@ -249,23 +289,31 @@ def _no_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+# --- in workers
+
+_work: tuple[Work[Any, Any], Any] | None = None
+"""The current function and what its calls share: in this process, and in its workers."""
+_active: Any = None
+"""In a worker that was not forked: its environment, until it ends."""
 _failed: BaseException | None = None
-"""In worker processes: the exception that `prepare` raised."""
+"""The exception that opening the work raised."""
 
 
-def _begin_worker(pipe: Connection, safe_path: str | None, prepare: Callable[[T], object], sent: T) -> None:
+def _begin_worker(pipe: Connection, safe_path: str | None, sent: Sent) -> None:
     """Initialize a worker. It ignores Ctrl-C: the parent process handles it, and terminates its workers."""
-    global _failed  # noqa: PLW0603  # initializes a worker process
+    global _work, _active, _failed  # noqa: PLW0603  # initializes a worker process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _restore(safe_path)
-    gc.set_threshold(*_GC_THRESHOLDS)
-    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
+    _begin(pipe)
     try:
-        prepare(sent)
+        _active = sent.environment.active()
+        _active.__enter__()
+        _work = sent.open()
     except (Exception, SystemExit) as error:  # noqa: BLE001  # raised by each call, in the parent process
         _failed = plugin_failure(error) or error
+    gc.freeze()  # it is kept for the life of the process
 
 
 def _begin_forked(pipe: Connection, mine: Connection) -> None:
@@ -276,16 +324,27 @@ def _begin_forked(pipe: Connection, mine: Connection) -> None:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     gc.freeze()  # so that less of the shared memory is copied
+    _begin(pipe)
+
+
+def _begin(pipe: Connection) -> None:
     gc.set_threshold(*_GC_THRESHOLDS)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
 
 
-def _call(function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
-    """Call a function in a worker."""
+def _check_begun() -> None:
     if _failed:
         raise _failed
+
+
+def _do(item: Any) -> Any:
+    """Process one item."""
+    _check_begun()
+    if _work is None:
+        raise OSError("the worker was not prepared")
+    work, shared = _work
     with report_plugin_errors():  # the parent process does not get the traceback
-        return function(*arguments, **named)
+        return work(shared, item)
 
 
 def _end_with(pipe: Connection) -> None:

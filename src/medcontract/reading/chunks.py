@@ -19,7 +19,7 @@ from medcontract.addresses import Address
 from medcontract.containers import Container
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
-from medcontract.reading.located_records import Broken, TooLarge, line_breaks
+from medcontract.reading.located_records import Broken, TooLarge
 from medcontract.reading.source import SeekableStream, Source, Unreadable, Watched
 
 if TYPE_CHECKING:
@@ -273,26 +273,10 @@ class Slice(Source):
     def __init__(self, path: str, name: str, span: Span, limits: Limits) -> None:
         super().__init__(path, name, limits)
         self._span = span
-        self.counts_breaks = False
-        """Whether to count line breaks while reading."""
-        self._breaks: int | None = None
-
-    def count_breaks(self) -> int:
-        """Return the number of line breaks (LF, CRLF or CR) between its borders, as `CsvFile` counts lines."""
-        if self._breaks is None:  # it was not read completely
-            self.counts_breaks = True
-            with self.open() as stream:
-                while stream.read(_BLOCK):
-                    pass
-        return self._breaks or 0
-
-    def note_breaks(self, count: int) -> None:
-        self._breaks = count
 
     def _as_it_is(self) -> BinaryIO:
         with self.reading():
             spliced = _Spliced(self._raw(self._span.start, self._span.end), self._span)
-            spliced.counts_for = self if self.counts_breaks else None
             return io.BufferedReader(Watched(spliced, self), 1 << 18)
 
 
@@ -320,19 +304,11 @@ class RowGroups(Source):
 class _Spliced(SeekableStream):
     """A range of a file, with bytes added before and after it."""
 
-    counts_for: Slice | None = None
-    """To which the number of line breaks is reported, if the range is read completely and in order."""
-
     def __init__(self, stream: io.RawIOBase, span: Span) -> None:
         self._middle = len(span.prefix) + span.end - span.start
         super().__init__(self._middle + len(span.suffix))
         self._stream = stream
         self._span = span
-        self._breaks = 0
-        self._counted = len(span.prefix)
-        """How far line breaks were counted."""
-        self._half = False
-        """Whether the last byte that was counted may be the first half of a CRLF."""
 
     def _next(self, length: int) -> bytes:
         span, at = self._span, self._at
@@ -340,18 +316,8 @@ class _Spliced(SeekableStream):
             return span.prefix[at : at + length]
         if at < self._middle:
             self._stream.seek(span.shift + at)
-            data: bytes = self._stream.read(min(length, self._middle - at)) or b""
-            if self.counts_for and at == self._counted:
-                self._count(data)
-            return data
+            return self._stream.read(min(length, self._middle - at)) or b""
         return span.suffix[at - self._middle : at - self._middle + length]
-
-    def _count(self, data: bytes) -> None:
-        self._breaks += line_breaks(data) - (self._half and data.startswith(b"\n"))
-        self._half = data.endswith(b"\r")
-        self._counted += len(data)
-        if self._counted == self._middle and self.counts_for:
-            self.counts_for.note_breaks(self._breaks)
 
     def close(self) -> None:
         self._stream.close()

@@ -26,7 +26,6 @@ from medcontract.reading.located_records import (
     LocatedRecord,
     RecordBlock,
     line_breaks,
-    one_by_one,
     too_large,
 )
 from medcontract.reading.source import Source
@@ -69,32 +68,36 @@ class Layout:
         self._fills = fills and any(column.filled for _, _, column in self._single)
         self._error = index.get("error")
         self._width = len(header)
-        self._around_cells = self._pieces_of_row()
         self._only_text = not self._lists and all(column.kind == "text" for _, _, column in self._single)
         self._nothing_is_null = self._only_text and not any(column.nullable for _, _, column in self._single)
+        self._around_cells = self._pieces_of_row(is_text=True)
+        self._around_json = self._pieces_of_row(is_text=False)
 
-    def _pieces_of_row(self) -> list[bytes]:
-        """The JSON before, between and after the cells of a row, in the order of the header.
+    def _pieces_of_row(self, is_text: bool) -> list[bytes]:
+        """The JSON before, between and after the cells of a row, in the order of the header: cells of text or of JSON.
 
-        A list at the end of a row counts as one cell. Empty if the record does not consist of all cells of the row, or
-        if the columns of a list are not next to each other.
+        In text, a list at the end of a row counts as one cell. Empty if the record does not consist of all cells of the
+        row, or if the columns of a list are not next to each other.
         """
         if self._has_lists:
             return []
-        cells = {place: f'{key}:"\0"' if column.kind == "text" else f"{key}:\0" for key, place, column in self._single}
+        text = '"\0"' if is_text else "\0"
+        cells = {
+            place: f"{key}:{text}" if column.kind == "text" else f"{key}:\0" for key, place, column in self._single
+        }
         width = len(cells)
         for name, group in self._lists.items():
             places = [place for place, column in group if place is not None and column.kind == "number"]
             if len(places) < len(group) or places != [*range(places[0], places[0] + len(group))]:
                 return []
             width += len(group)
-            if places[-1] == self._width - 1:
+            if is_text and places[-1] == self._width - 1:
                 del places[1:]
             cells |= dict.fromkeys(places, "\0")
             cells[places[0]] = f"{json.dumps(name)}:[\0"
             cells[places[-1]] += "]"
-        text = "{" + ",".join(cells[place] for place in sorted(cells)) + "}\n"
-        return text.encode().split(b"\0") if width == self._width else []
+        record = "{" + ",".join(cells[place] for place in sorted(cells)) + "}\n"
+        return record.encode().split(b"\0") if width == self._width else []
 
     def json_lines(self, rows: bytes) -> bytes | None:
         """Plain rows as JSON, one record per line. None if they have to be converted one by one.
@@ -112,7 +115,7 @@ class Layout:
             each = rows.splitlines()
             if set(map(_count_commas, each)) != {self._width - 1}:
                 return None
-            template = b"%b".join(piece.replace(b"%", b"%%") for piece in self._around_cells)
+            template = _template(self._around_cells)
             splits = len(self._around_cells) - 2
             text = b"".join([template % tuple(row.split(b",", splits)) for row in each])
         if not self._nothing_is_null and _has(rows, _EMPTY_CELLS):  # plain rows have no quotes and no colons
@@ -123,20 +126,10 @@ class Layout:
 
     def lines(self, columns: Sequence[Sequence[bytes]]) -> bytes | None:
         """Records, one per line, from the cells of each column as JSON. None if rows are to be converted one by one."""
-        if self._has_lists:
+        if not self._around_json:
             return None
-        cell = "\0"
-        places = [place for _, place, _ in self._single]
-        parts = [f"{key}:{cell}" for key, _, _ in self._single]
-        for name, group in self._lists.items():
-            found = [place for place, _ in group if place is not None]
-            if len(found) < len(group) or any(b"null" in columns[place] for place in found):
-                return None
-            places += found
-            parts.append(f"{json.dumps(name)}:[{','.join([cell] * len(found))}]")
-        template = ("{" + ",".join(parts) + "}\n").replace("%", "%%").replace(cell, "%b").encode()
-        rows = zip(*[columns[place] for place in places], strict=True)
-        return b"".join([template % row for row in rows]) if places else None
+        template = _template(self._around_json)
+        return b"".join([template % row for row in zip(*columns, strict=True)])
 
     def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
         """The record of a row; `write` converts a cell to JSON."""
@@ -147,6 +140,10 @@ class Layout:
             text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
             parts.append(f"{json.dumps(name)}:{text}")
         return ("{" + ",".join(parts) + "}").encode()
+
+
+def _template(pieces: Sequence[bytes]) -> bytes:
+    return b"%b".join(piece.replace(b"%", b"%%") for piece in pieces)
 
 
 def _written(cell: Any, column: Column, fills: bool, write: Callable[[Any, Column], str]) -> str:
@@ -190,6 +187,8 @@ class _RowReader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self.in_chunks = False
+        self.line = 1
+        """The next line."""
 
     def rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
         """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
@@ -199,7 +198,7 @@ class _RowReader:
         source = self._source
         with source.open() as stream:
             stream.seek(source.start)
-            offset, line = source.start, 1
+            offset = source.start
             data, ended = b"", False
             while not ended:
                 block = stream.read(max(LINES_BLOCK, len(data)))
@@ -211,16 +210,16 @@ class _RowReader:
                 all_plain = _is_plain(whole)
                 while (end := self._end_of_rows(whole, at, all_plain)) > at:
                     row = whole[at:end]
-                    yield (row if len(row) <= source.limits.record else None), offset + at, line, True
-                    line += line_breaks(row)
+                    yield (row if len(row) <= source.limits.record else None), offset + at, self.line, True
+                    self.line += line_breaks(row)
                     at = end
                 data = data[at:]
                 offset += at
                 if len(data) > source.limits.record:
-                    yield None, offset, line, True
+                    yield None, offset, self.line, True
                     return
             if data:
-                yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
+                yield data, offset, self.line, _ROW.fullmatch(data + b"\n") is not None
 
     def _end_of_rows(self, whole: bytes, at: int, all_plain: bool) -> int:
         """The end of the next row, or of many plain rows; 0 if it is not there yet."""
@@ -245,6 +244,11 @@ class CsvFile:
         """Why the header, and so the file, cannot be read."""
         self._read_header()
 
+    @property
+    def line_breaks(self) -> int:
+        """Return the number of line breaks that were read."""
+        return self._reader.line - 1
+
     def _read_header(self) -> None:
         for raw, offset, _, closed in self._rows:
             if raw is not None and not raw.strip(b" \t\r\n"):
@@ -267,15 +271,13 @@ class CsvFile:
             return
         self.broken = empty_file(self._source.start)
 
-    def rows(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[LocatedRecord]:
-        """Yield the rows as JSON records. Unknown columns are left out unless the record allows them."""
-        items = self.rows_in_blocks(columns, open_record, decode, lambda text: None)
-        return (record for item in items for record in one_by_one(item))
-
     def rows_in_blocks(
         self, columns: Sequence[Column], open_record: bool, decode: Decode, decode_lines: DecodeLines
     ) -> Iterator[Located]:
-        """Yield rows like `rows`, many at a time where `decode_lines` can decode them."""
+        """Yield the rows as JSON records, many at a time where `decode_lines` can decode them.
+
+        Unknown columns are left out unless the record allows them.
+        """
         layout = Layout(columns, self.header, open_record, fills=True)
         self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:

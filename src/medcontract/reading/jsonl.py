@@ -13,6 +13,7 @@ from medcontract.reading.located_records import (
     Located,
     LocatedRecord,
     RecordBlock,
+    one_by_one,
     too_large,
 )
 from medcontract.reading.source import Source
@@ -23,9 +24,9 @@ _MOST_MISSES = 3
 
 
 def records(source: Source, decode: Decode) -> Iterator[LocatedRecord]:
-    """Yield every non-blank line, without its line ending."""
-    for text, offset in texts(source):
-        yield from (_too_long(source.limits.record, offset),) if text is None else _each(text, offset, decode)
+    """Yield every non-blank line; without its line ending if `decode` leaves it."""
+    items = records_in_blocks(texts(source), source.limits.record, decode, lambda text: None)
+    return (record for item in items for record in one_by_one(item))
 
 
 def records_in_blocks(
@@ -61,21 +62,11 @@ def _between_doubts(text: bytes, offset: int, decode: Decode) -> Iterator[Locate
             yield RecordBlock(Lines(block, end - start), offset, values[start:end])
             offset += len(block)
         for line in lines[end : end + 1]:
-            yield from _each(line, offset, lambda line: None)
-            offset += len(line)
-        start = end + 1
-
-
-def _each(text: bytes, offset: int, decode: Decode) -> Iterator[LocatedRecord]:
-    for line in text.splitlines(keepends=True):
-        value = decode(line)
-        if value is not None:
-            yield LocatedRecord(line, offset, value)
-        else:
             bare = line.rstrip(b"\r\n")
             if bare.strip(b" \t"):
                 yield LocatedRecord(bare, offset, None)
-        offset += len(line)
+            offset += len(line)
+        start = end + 1
 
 
 def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:

@@ -167,8 +167,12 @@ class CsvReader(TableReader):
             return broken_header(table.broken, source)
         return recognition.of_columns(frozenset(table.header), header_ref(source))
 
+    file: CsvFile | None = None
+    """What was read."""
+
     def records(self, decode: RowDecoders) -> Iterator[Located]:
-        return CsvFile(self.source).rows_in_blocks(self.columns, self.contract.open, decode.one, decode.lines)
+        self.file = CsvFile(self.source)
+        return self.file.rows_in_blocks(self.columns, self.contract.open, decode.one, decode.lines)
 
     def begin(self) -> bool:
         table = CsvFile(self.source)

@@ -148,10 +148,9 @@ def rows_of(contract_id: str, text: str, in_blocks: bool) -> list[Any]:
     contract = registry.find(contract_id)
     table = CsvFile(Source(text.encode(), "x.csv"))
     one = contract.decode_record
-    if not in_blocks:
-        return [row.value and asdict(row.value) for row in table.rows(contract.columns, contract.open, one)]
+    lines = contract.decode_lines if in_blocks else lambda text: None
     found: list[Any] = []
-    for rows in table.rows_in_blocks(contract.columns, contract.open, one, contract.decode_lines):
+    for rows in table.rows_in_blocks(contract.columns, contract.open, one, lines):
         found += [rows.value and asdict(rows.value)] if isinstance(rows, LocatedRecord) else map(asdict, rows.values)
     return found
 

@@ -37,7 +37,7 @@ from medcontract.cli.main import main
 from medcontract.errors import CallError
 from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, batch, check_image, check_images
 from medcontract.images import check as checking
-from medcontract.parallel import pool
+from medcontract.parallel import processes
 from medcontract.parallel.pool import AHEAD
 from medcontract.problems import Finding, Ref
 from medcontract.results.validation import FileReport
@@ -628,7 +628,7 @@ def test_workers_only_for_many(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         started.append(count)
         raise OSError
 
-    monkeypatch.setattr(pool, "Workers", start)
+    monkeypatch.setattr(processes, "Workers", start)
     monkeypatch.setattr(batch, "allowed", lambda: 7)
     assert finish(check_images(some_cases(batch.FEW), folder))[1] == batch.FEW
     assert started == []

@@ -28,7 +28,7 @@ from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_scanner import Scanned, find, scan
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
-from medcontract.reading.located_records import Broken
+from medcontract.reading.located_records import Broken, one_by_one
 from medcontract.reading.source import Source
 from medcontract.types import Column
 
@@ -363,7 +363,8 @@ def test_rows_come_back_with_equal_cells(rows: list[list[str]], line_end: str, m
     columns = [Column(name, "text", False, (name,)) for name in names]
     with blocks_of(block):
         file = CsvFile(source_of(b"\xef\xbb\xbf" * mark + out.getvalue().encode(), "x.csv"))
-        found = list(file.rows(columns, False, lambda raw: None))
+        items = file.rows_in_blocks(columns, False, lambda raw: None, lambda text: None)
+        found = [record for item in items for record in one_by_one(item)]
     assert file.header == names
     assert [row.finding for row in found] == [None] * len(rows)
     assert [list(json.loads(row.raw).values()) for row in found] == rows
