@@ -153,7 +153,7 @@ def forget_files() -> None:
     """Forget what is known of files at addresses, as a new process does."""
     from medcontract.reading import remote
 
-    remote._known.clear()
+    remote._info_at.cache_clear()
     remote._sends_parts.cache_clear()
     remote._opened.cache_clear()
 

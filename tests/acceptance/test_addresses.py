@@ -340,7 +340,7 @@ def test_status_of_an_exception(status: int | None, message: str) -> None:
         raise AzureError("https://host/?sig=MARKER")
 
     with pytest.raises(OSError, match=re.escape(message)) as caught:
-        remote.guarded(fail)
+        remote.ask_storage(fail)
     assert "MARKER" not in f"{caught.value}{caught.value.__context__}"
 
 

@@ -56,7 +56,7 @@ def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None
     if isinstance(source, FrameSource):
         finding = other_arrangement(source.columns, lambda: first_rows(source.rows()), IN_TABLE, renamed)
     else:
-        columns = parquet.columns(source)
+        columns = parquet.layout(source).columns
         finding = other_arrangement(columns, lambda: first_rows(parquet.rows(source)), IN_TABLE, renamed)
     return finding and finding._replace(ref=Ref(-1, 0, None, (), 0))
 

@@ -11,11 +11,10 @@ import io
 import math
 from collections.abc import Sequence
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
 
-from medcontract.addresses import Address
 from medcontract.containers import Container
 from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
@@ -57,28 +56,18 @@ class Span(NamedTuple):
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
     """Return slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
-    location = source.location
     count = _count(source.size, workers)
-    if location is None or source.packed or source.in_archive or count < 2 or container.split is None:
+    if source.location is None or source.packed or source.in_archive or count < 2 or container.split is None:
         return whole
     if container.split == "row groups":
         return _between_row_groups(source, count) or whole
-    with source.reading(), _opened(location) as stream:
+    with source.reading(), source.open_for_search(_NEAR_BORDER) as stream:
         data = _Bytes(stream, source.size)
         if container.split == "records":
             return _between_records(source, data, list_key or "", count) or whole
         if container.split == "lines":
             return _at_line_ends(data, count)
         return _at_row_ends(data, source.start, count) or whole
-
-
-def _opened(location: str) -> BinaryIO:
-    """Open a file in which borders are searched."""
-    if not isinstance(location, Address):
-        return open(location, "rb")
-    from medcontract.reading.remote import open_remote
-
-    return cast("BinaryIO", open_remote(location, block=_NEAR_BORDER))  # not buffered: requests stay small
 
 
 def _count(size: int, workers: int) -> int:
@@ -91,7 +80,7 @@ def _count(size: int, workers: int) -> int:
 class _Bytes:
     """The bytes of a file, without mmap: truncating a mapped file would kill the process."""
 
-    def __init__(self, stream: BinaryIO, size: int) -> None:
+    def __init__(self, stream: io.RawIOBase, size: int) -> None:
         self._stream = stream
         self._size = size
 
@@ -216,10 +205,10 @@ def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
 
 
 def _between_row_groups(source: Source, count: int) -> list[Span]:
-    from medcontract.reading.parquet import row_groups
+    from medcontract.reading.parquet import layout
 
     try:
-        groups = row_groups(source)
+        groups = layout(source).groups
     except Unreadable:
         return []
     borders = [0]

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import NamedTuple
@@ -14,8 +14,6 @@ from typing import NamedTuple
 from medcontract.errors import LIST_CONTRACTS, words
 from medcontract.problems import Finding
 
-_WILDCARDS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]")
-_SIMPLE = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _DIGITS = re.compile(r"[0-9]+")
 _MOST_NAMES = 1000
 """Names in a folder that are compared with one that does not exist."""
@@ -167,7 +165,6 @@ class Exclude:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._patterns = tuple(dict.fromkeys(patterns))
-        self._paths = {each: _regex(each) for each in self._patterns if "/" in each.rstrip("/")}
         self._used: set[str] = set()
 
     def __call__(self, folder: str, path: str, is_folder: bool) -> bool:
@@ -186,11 +183,11 @@ class Exclude:
     def _matches(self, pattern: str, folder: str, path: str, is_folder: bool) -> bool:
         if pattern.endswith("/") and not is_folder:
             return False
-        regex = self._paths.get(pattern)
-        if regex is None:
-            return fnmatchcase(os.path.basename(path), pattern.rstrip("/"))
+        parts = re.sub(r"^(\./)+", "", pattern).rstrip("/").split("/")
+        if "/" not in pattern.rstrip("/"):
+            return fnmatchcase(os.path.basename(path), parts[0])
         shown = (os.path.relpath(path, folder), os.path.normpath(path))
-        return any(regex.fullmatch(each.replace(os.sep, "/")) for each in shown)
+        return any(_fits(parts, each.replace(os.sep, "/").split("/")) for each in shown)
 
     @property
     def unused(self) -> list[str]:
@@ -198,22 +195,13 @@ class Exclude:
         return [pattern for pattern in self._patterns if pattern not in self._used]
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern for paths."""
-    pattern = re.sub(r"^(\./)+", "", pattern.rstrip("/"))
-    parts, end = [], 0
-    for match in _WILDCARDS.finditer(pattern):
-        parts += [re.escape(pattern[end : match.start()]), _wildcard(match.group())]
-        end = match.end()
-    return re.compile("".join([*parts, re.escape(pattern[end:])]), re.DOTALL)
-
-
-def _wildcard(glob: str) -> str:
-    if glob in _SIMPLE:
-        return _SIMPLE[glob]
-    negated = glob.startswith("[!")
-    inside = glob[2 if negated else 1 : -1].replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]")
-    return f"[{'^/' if negated else ''}{inside.replace('^', chr(92) + '^')}]"
+def _fits(pattern: Sequence[str], path: Sequence[str]) -> bool:
+    """Check whether a pattern matches a path, part by part: `**` matches any number of folders."""
+    if not pattern or not path:
+        return not pattern and not path
+    if pattern[0] == "**":
+        return len(pattern) == 1 or any(_fits(pattern[1:], path[start:]) for start in range(len(path)))
+    return fnmatchcase(path[0], pattern[0]) and _fits(pattern[1:], path[1:])
 
 
 def missing_file_hint(path: str) -> str:

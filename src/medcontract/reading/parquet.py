@@ -27,8 +27,6 @@ _LARGE_GROUP = 64 << 20
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 """The column that pandas writes for an unnamed index; ignored, like the index of a DataFrame."""
 
-Cells = tuple[Any, ...]
-
 
 class RowGroup(NamedTuple):
     """A part of a Parquet file."""
@@ -40,14 +38,23 @@ class RowGroup(NamedTuple):
     """Its bytes in the file."""
 
 
-def row_groups(source: Source) -> list[RowGroup]:
-    """The row groups of a Parquet file. Raises `Unreadable` if it is damaged."""
-    return next(_isolated(_read_groups, source))
+class Layout(NamedTuple):
+    """What the footer of a Parquet file says."""
+
+    columns: list[str]
+    groups: list[RowGroup]
 
 
-def _read_groups(stream: BinaryIO) -> Iterator[list[RowGroup]]:
-    metadata = _open(stream).metadata
-    yield [_row_group(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
+def layout(source: Source) -> Layout:
+    """Return columns and row groups. Raises `Unreadable` if the file is damaged, `ImportError` without pyarrow."""
+    found: Layout = next(_isolated(_read_layout, source))
+    return found
+
+
+def _read_layout(stream: BinaryIO) -> Iterator[Layout]:
+    file = _open(stream)
+    groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+    yield Layout(list(_columns(file).values()), list(map(_row_group, groups)))
 
 
 def _row_group(group: Any) -> RowGroup:
@@ -57,22 +64,10 @@ def _row_group(group: Any) -> RowGroup:
     return RowGroup(group.num_rows, min(offsets, default=0), size)
 
 
-def columns(source: Source) -> list[str]:
-    """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `ImportError` without pyarrow."""
-    return next(_isolated(_read_columns, source))
-
-
-def _read_columns(stream: BinaryIO) -> Iterator[list[str]]:
-    yield list(_columns(_open(stream)).values())
-
-
-def rows(source: Source) -> Iterator[Cells | None]:
-    """The rows of a Parquet file; None for a row beyond the size limit of a record. Raises `Unreadable`."""
+def rows(source: Source) -> Iterator[tuple[Any, ...] | None]:
+    """Yield the rows of a Parquet file; None for a row beyond the size limit of a record. Raises `Unreadable`."""
     for columns in blocks(source):
-        if columns is None:
-            yield None
-        else:
-            yield from zip(*columns, strict=True)
+        yield from (None,) if columns is None else zip(*columns, strict=True)
 
 
 def blocks(source: Source) -> Iterator[list[list[Any]] | None]:

@@ -96,7 +96,7 @@ def _filesystem(scheme: str) -> Any:
             "headers": {"Accept-Encoding": "identity"},
             "client_kwargs": {"auto_decompress": False, "trust_env": True},
         }
-    return guarded(lambda: fsspec.filesystem(scheme, **options))
+    return ask_storage(lambda: fsspec.filesystem(scheme, **options))
 
 
 def _path_in(files: Any, address: Address) -> str:
@@ -107,26 +107,21 @@ def _path_in(files: Any, address: Address) -> str:
 
 # --- files ------------------------------------------------------------------------------------------------------------
 
-_known: dict[str, tuple[float, FileInfo]] = {}
-"""When a file was last asked for, and its state."""
 
-
-def file_info(address: Address, max_age: float = 0.0) -> FileInfo:
-    """Return the state of a file, from a request that is at most `max_age` seconds old. Raises `OSError`."""
-    known = _known.get(address.full)
-    if known and time.monotonic() - known[0] <= max_age:
-        return known[1]
+def file_info(address: Address) -> FileInfo:
+    """Return the state of a file. Raises `OSError`."""
     files = filesystem(address)
-    info = guarded(lambda: _ask(files, address))
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    _known[address.full] = (time.monotonic(), info)
-    return info
+    return ask_storage(lambda: _ask(files, address))
 
 
 def recent_info(address: Address) -> FileInfo:
-    """Return the state of an archive, which is needed for each of its files."""
-    return file_info(address, _FRESH)
+    """Return the state of a file about a second ago: that of an archive is needed for each of its files."""
+    return _info_at(address.full, time.monotonic() // _FRESH)
+
+
+@lru_cache(_MOST_KNOWN)
+def _info_at(full: str, moment: float) -> FileInfo:
+    return file_info(Address(full))
 
 
 def _ask(files: Any, address: Address) -> FileInfo:
@@ -155,13 +150,13 @@ def _sends_parts(url: str, size: int) -> bool:
         return False
 
 
-def open_remote(address: Address, start: int = 0, end: int | None = None, block: int | None = None) -> RemoteFile:
-    """Open a file as a stream, in the state in which it was last seen. Raises `OSError`.
+def open_remote(
+    address: Address, info: FileInfo, start: int = 0, end: int | None = None, block: int | None = None
+) -> RemoteFile:
+    """Open a file as a stream, in a state in which it was seen. Raises `OSError`.
 
     If only a part of it is needed, nothing before it is requested, and little after it. `block`: bytes to read ahead.
     """
-    known = _known.get(address.full)
-    info = known[1] if known else file_info(address)
     if info.is_folder:
         raise IsADirectoryError(errno.EISDIR, "this is a folder")
     if not info.ranges:
@@ -203,7 +198,7 @@ class _Opened:
     def __init__(self, address: Address, state: tuple[object, ...], end: int, block: int) -> None:
         files = filesystem(address)
         how = {"size": end} if address.is_web else {}  # others ask for it: then S3 refuses ranges of another version
-        self._file = guarded(
+        self._file = ask_storage(
             lambda: files.open(_path_in(files, address), block_size=block, cache_type="readahead", **how)
         )
         self._address = address
@@ -219,7 +214,7 @@ class _Opened:
             return data
 
         with self._lock:
-            return guarded(read)
+            return ask_storage(read)
 
     def check_unchanged(self) -> None:
         """Ask for the state of the file if bytes were requested since this was last done. Raises `OSError`."""
@@ -240,13 +235,13 @@ class Download(io.RawIOBase):
     def __init__(self, address: Address) -> None:
         super().__init__()
         files = filesystem(address)
-        self._file: Any = guarded(lambda: files.open(address.full, block_size=0))
+        self._file: Any = ask_storage(lambda: files.open(address.full, block_size=0))
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        data: bytes = guarded(lambda: self._file.read(len(buffer)), pauses=())
+        data: bytes = ask_storage(lambda: self._file.read(len(buffer)), pauses=())
         buffer[: len(data)] = data
         return len(data)
 
@@ -272,7 +267,7 @@ def matches(address: Address) -> list[Address]:
     if member:
         raise CallError(f"{address}: a pattern cannot match files in archives", "pass each archive")
     try:
-        found: list[str] = guarded(lambda: files.glob(_path_in(files, Address(archive.rstrip("/")))))
+        found: list[str] = ask_storage(lambda: files.glob(_path_in(files, Address(archive.rstrip("/")))))
     except OSError as error:
         raise CallError(f"{address}: {error.strerror}", getattr(error, "hint", None)) from None
     folder = archive[: archive.rindex("/", 0, wildcard.start())]
@@ -306,7 +301,7 @@ def list_remote(folder: Address, endings: Collection[str], exclude: Exclude | No
         return None
     start = _path_in(files, folder)
     try:
-        paths: list[str] = guarded(lambda: files.find(start))
+        paths: list[str] = ask_storage(lambda: files.find(start))
     except OSError:
         return None
     names = [path.removeprefix(start).strip("/") for path in sorted(paths) if not path.endswith("/")]
@@ -320,7 +315,7 @@ def entries(folder: Address) -> list[tuple[str, Address, bool]]:
     """List the visible entries of a folder: name, address, and whether it is a folder. Raises `OSError`."""
     files = filesystem(folder)
     start = _path_in(files, folder)
-    listed: list[dict[str, Any]] = guarded(lambda: files.ls(start, detail=True))
+    listed: list[dict[str, Any]] = ask_storage(lambda: files.ls(start, detail=True))
     inside = [(each["name"].rstrip("/"), each["type"] == "directory") for each in listed]
     named = [(path.rpartition("/")[2], is_folder) for path, is_folder in inside if path != start]
     return sorted((name, folder.inside(name), is_folder) for name, is_folder in named if name[:1] not in ("", "."))
@@ -356,7 +351,7 @@ _REASONS: tuple[tuple[tuple[str, ...], int, str, str | None], ...] = (
 """Names of exceptions, of themselves or of a base class, and what they mean. By name: they are in many packages."""
 
 
-def guarded(function: Callable[[], T], pauses: Collection[float] | None = None) -> T:
+def ask_storage(function: Callable[[], T], pauses: Collection[float] | None = None) -> T:
     """Call a function of another package, again if the connection breaks or the server fails.
 
     Its exceptions, whose texts may contain credentials, are replaced.

@@ -21,6 +21,7 @@ from medcontract.reading.limits import BLOCK, MAX_DEFLATED, Limits, most_unpacke
 if TYPE_CHECKING:
     from hashlib import _Hash
 
+    from medcontract.reading.remote import FileInfo
     from medcontract.reading.streams import Copy
 
 STDIN = "-"
@@ -90,6 +91,8 @@ class Source:
         """The hash of the file from each time that it was read completely."""
         self._is_hashed = False
         """Whether the hash was computed elsewhere, after the file was read."""
+        self._info: FileInfo | None = None
+        """What is known of a file at an address."""
         self._before: tuple[object, ...] = ()
         self.written_to = False
         """Whether somebody wrote to the file while it was read: what was read need not be any state of it."""
@@ -141,10 +144,10 @@ class Source:
         if isinstance(self._path, Address):
             from medcontract.reading import remote
 
-            info = remote.file_info(self._path)
-            if info.is_folder:
+            self._info = remote.file_info(self._path)
+            if self._info.is_folder:
                 raise IsADirectoryError
-            if not info.ranges:
+            if not self._info.ranges:
                 with io.BufferedReader(remote.Download(self._path), 1 << 18) as stream:
                     self._keep(stream)
             return
@@ -243,20 +246,28 @@ class Source:
             size = BLOCK if isinstance(self._path, Address) else io.DEFAULT_BUFFER_SIZE
             return io.BufferedReader(Watched(raw, self), size)
 
-    def _raw(self, start: int = 0, end: int | None = None) -> io.RawIOBase:
-        """Open the file; of one at an address, only what is between two offsets is needed. Raises `OSError`."""
+    def _raw(self, start: int = 0, end: int | None = None, block: int | None = None) -> io.RawIOBase:
+        """Open the file. Raises `OSError`.
+
+        Of one at an address, only what is between two offsets is needed; `block`: bytes to request at a time.
+        """
         if self._idle is not None:
             idle, self._idle = self._idle, None
             idle.seek(0)
             return idle
         if not isinstance(self._path, Address):
             return open_file(self._path)
-        from medcontract.reading.remote import changed, open_remote
+        from medcontract.reading import remote
 
-        raw = open_remote(self._path, start, end)
-        if self._before and raw.info.state != self._before:
-            raise changed()
-        return raw
+        info = self._info or remote.file_info(self._path)
+        if self._before and info.state != self._before:
+            raise remote.changed()
+        return remote.open_remote(self._path, info, start, end, block)
+
+    def open_for_search(self, block: int) -> io.RawIOBase:
+        """Open the file itself, to search in some places of it: at an address, small blocks are requested."""
+        with self.reading():
+            return self._raw(block=block)
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
@@ -318,9 +329,9 @@ def check_path(path: str) -> None:
 def open_file(path: str) -> io.RawIOBase:
     """Open a file at a path or an address, without a buffer. Raises `OSError`."""
     if isinstance(path, Address):
-        from medcontract.reading.remote import open_remote
+        from medcontract.reading.remote import open_remote, recent_info
 
-        return open_remote(path)
+        return open_remote(path, recent_info(path))
     return open(path, "rb", buffering=0)
 
 

@@ -173,7 +173,7 @@ class ParquetReader(CellsReader):
 
     @cached_property
     def _rows(self) -> int:
-        return sum(group.rows for group in parquet.row_groups(self.source))
+        return sum(group.rows for group in parquet.layout(self.source).groups)
 
     def row(self, number: int, cells: Sequence[Any] | None, decode: Decode) -> LocatedRecord:
         limits = self.source.limits
@@ -197,6 +197,6 @@ class ParquetReader(CellsReader):
 def parquet_columns(source: Source) -> list[str]:
     """Return the column names of a Parquet file. Raises `Unreadable` if it is damaged, `CallError` without pyarrow."""
     try:
-        return parquet.columns(source)
+        return parquet.layout(source).columns
     except ImportError:
         raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
