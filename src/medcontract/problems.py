@@ -2,7 +2,7 @@
 
 The reading and contract layers produce a `Finding` while they stream a file: a code, a message and a *reference*
 to the place. A `Problem` (`medcontract.results.validation`) is a finding with line and column, which
-`medcontract.reading.positions` computes. The list of codes is in `medcontract.catalog`.
+`medcontract.reading.excerpts` computes. The list of codes is in `medcontract.catalog`.
 """
 
 from __future__ import annotations

@@ -29,11 +29,11 @@ from medcontract.contracts.registry import NAMED
 from medcontract.errors import CallError, option, words
 from medcontract.jsonschema_files.keywords import NoPattern, compile_pattern
 from medcontract.problems import Path, Token, pointer, pointer_tokens, shorten
+from medcontract.reading.excerpts import find_positions
 from medcontract.reading.folders import leads_out_of
 from medcontract.reading.json_scanner import Locator, scan
 from medcontract.reading.limits import MAX_RECORD
 from medcontract.reading.located_records import Broken
-from medcontract.reading.positions import find_positions
 from medcontract.reading.source import Source, Unreadable
 from medcontract.types import JsonObject
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import pickle
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -13,11 +11,11 @@ from msgspec.structs import replace
 from medcontract.contracts import registry
 from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
 from medcontract.errors import CallError, FileChanged
-from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
+from medcontract.reading.chunks import RowGroups, Slice, Span
 from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source, Unreadable, file_state, open_file, open_source
+from medcontract.reading.source import Source, Unreadable, open_source
 from medcontract.scoring import tracks
 from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.pairing import Pair, Pairing
@@ -29,7 +27,6 @@ from medcontract.validation.records import Landmark, RecordsValidator, begin_lis
 from medcontract.validation.report import ProblemCollector
 from medcontract.validation.tables import TableReader
 
-_BUFFER = 1 << 18
 _ENDS_EARLY = ("MC030", "MC020")
 """A row that is not closed, or too large: it may go on after the chunk."""
 
@@ -50,7 +47,6 @@ class Chunk(NamedTuple):
     last: bool
     whole: bool
     """Whether it is the whole file, which may be compressed, or in an archive."""
-    watched: bool
 
 
 class Outcome(NamedTuple):
@@ -71,8 +67,6 @@ class Outcome(NamedTuple):
     start: int
     breaks: int
     """For CSV: the number of line breaks, with those of the header that was put before the chunk."""
-    digest: str
-    """The hash of the bytes that were read, if they are watched."""
     unpacked: int
     """The size of the rows of a Parquet file."""
 
@@ -94,7 +88,6 @@ def _source(chunk: Chunk) -> Source:
         source = RowGroups(chunk.path, chunk.name, chunk.span, chunk.limits)
     else:
         source = Slice(chunk.path, chunk.name, chunk.span, chunk.limits)
-    source.watched = chunk.watched
     try:
         source.prepare()
     except CallError as error:  # a package that is missing here
@@ -127,7 +120,7 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
         header=file.header if file else [], list_at=file.list_at if file else None,
         outer=file.outer if file else None, start=file.start if file else 0,
         breaks=read.line_breaks if isinstance(read, CsvFile) else 0,
-        digest=validator.source.sha256() if chunk.watched else "", unpacked=validator.source.unpacked,
+        unpacked=validator.source.unpacked,
     )  # fmt: skip
 
 
@@ -150,22 +143,21 @@ def do(sinks: PairingSinks | None, work: Chunk | WholeFile) -> Any:
 
 
 class WholeFile(NamedTuple):
-    """A file whose bytes are hashed, completely and in slices."""
+    """A file whose bytes are hashed."""
 
     path: str
     version: tuple[object, ...] | None
     """As in `Chunk`."""
-    spans: Sequence[Span]
+    limits: Limits
 
 
-def hash_file(file: WholeFile) -> tuple[str, list[str]] | None:
-    """The hash of a file, and those of its slices. None if it cannot be read, or if the slices do not add up to it."""
+def hash_file(file: WholeFile) -> str | None:
+    """Return the hash of a file. None if it changed, or cannot be read here."""
     try:
-        if file.version is not None and file_state(file.path) != file.version:
-            return None
-        with io.BufferedReader(open_file(file.path), _BUFFER) as stream:
-            return hash_slices(stream, file.spans)
-    except OSError:
+        source = open_source(file.path, file.limits)
+        source.prepare()
+        return source.sha256() if source.version == file.version else None
+    except (Unreadable, FileChanged):
         return None
 
 

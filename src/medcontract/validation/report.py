@@ -11,9 +11,9 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from medcontract.problems import NO_CARET, Finding, Ref, pointer, reveals_truth
+from medcontract.reading.excerpts import Excerpt, Place, find_positions
 from medcontract.reading.json_scanner import Locator
 from medcontract.reading.located_records import Broken
-from medcontract.reading.positions import Excerpt, Place, find_positions
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport, Problem
 

@@ -22,7 +22,7 @@ from tests.support import assert_sound, lesion, lesions, property_settings, repo
 
 import medcontract
 from medcontract.contracts import registry
-from medcontract.reading import csv_rows, json_stream, jsonl, positions
+from medcontract.reading import csv_rows, excerpts, json_stream, jsonl
 from medcontract.reading import source as source_module
 from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_scanner import Scanned, find, scan
@@ -202,7 +202,7 @@ def test_find_goes_as_far_as_a_path_does(text: Text, data: st.DataObject) -> Non
 def blocks_of(size: int, largest: int | None = None) -> Iterator[None]:
     """Files are read in blocks of this many bytes; with `largest`, that is the limit of a record."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (positions, json_stream, jsonl, csv_rows):
+        for module in (excerpts, json_stream, jsonl, csv_rows):
             patch.setattr(module, "BLOCK" if hasattr(module, "BLOCK") else "LINES_BLOCK", size)
         if largest is not None:
             patch.setattr(source_module, "Limits", lambda: Limits(record=largest))
@@ -246,9 +246,9 @@ def test_places(pieces: list[str], mark: bool, block: int, data: st.DataObject) 
     placed = data.draw(st.sets(st.sampled_from(sorted(offsets))))
     with blocks_of(block):
         source = source_of(b"\xef\xbb\xbf" * mark + text.encode())
-        places, excerpts = positions.find_positions(source, placed, offsets)
+        places, texts = excerpts.find_positions(source, placed, offsets)
     assert places == {offset: naive_place(text, offsets[offset]) for offset in placed}
-    assert excerpts == {offset: naive_excerpt(text, position) for offset, position in offsets.items()}
+    assert texts == {offset: naive_excerpt(text, position) for offset, position in offsets.items()}
 
 
 # --- records in blocks of any size ---------------------------------------------------------------
