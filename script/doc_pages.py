@@ -11,11 +11,10 @@ from medcontract.challenges.model import (
     MOST_METRICS,
     MOST_RULES,
     MOST_VALUES,
-    RULE_CODE,
-    RULE_KINDS,
     TYPES,
     Gate,
 )
+from medcontract.challenges.rules import RULE_CODE, RULE_KINDS
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, MetricKind, MetricParameter
 
 _KEYS = {

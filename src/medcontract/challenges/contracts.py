@@ -37,9 +37,13 @@ from medcontract.contracts.rules import (
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.contracts.wrong_values import no_reason_rule
 from medcontract.plugins.registration import compiled_form
+from medcontract.types import JsonObject
 
 MODULE = "medcontract-challenge"
 """The module of the models. It does not exist: their fields are documented by descriptions."""
+
+FieldDefinitions = dict[str, Any]
+"""What Pydantic makes the fields of a model from."""
 
 
 class Ids(NamedTuple):
@@ -125,7 +129,7 @@ def _unique(definition: Definition, within: str) -> Unique:
     )
 
 
-def _reference(definition: Definition) -> dict[str, Any]:
+def _reference(definition: Definition) -> JsonObject:
     """The key fields, as rules across files name them."""
     *others, last = definition.key
     if len(others) < 2:
@@ -170,24 +174,24 @@ def _record_rules(definition: Definition, within: str) -> tuple[RecordRule, ...]
 # --- models -----------------------------------------------------------------------------------------------------------
 
 
-def _model(name: str, base: type[StrictModel], about: str, fields: dict[str, Any]) -> type[StrictModel]:
+def _model(name: str, base: type[StrictModel], about: str, fields: FieldDefinitions) -> type[StrictModel]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a field may have the name of a method
         model: type[StrictModel] = create_model(name, __base__=base, __module__=MODULE, __doc__=about, **fields)
     return model
 
 
-def _list_model(name: str, about: str, list_key: str, record: Any, **header: Any) -> type[Document]:
+def _list_model(name: str, about: str, list_key: str, record: object, **header: object) -> type[Document]:
     records = Annotated[_list_of(record), Info(description="One record per case.")]  # type: ignore[valid-type]
     return _model(name, Document, about, {**header, list_key: (records, ...)})  # type: ignore[return-value]
 
 
-def _keys(definition: Definition, note: str) -> dict[str, Any]:
+def _keys(definition: Definition, note: str) -> FieldDefinitions:
     about = "Identifies the case" if len(definition.key) == 1 else "A part of what identifies the case"
     return {name: (Annotated[Str, Info(description=f"{about}; {note}.")], ...) for name in definition.key}
 
 
-def _fields(fields: dict[str, Field]) -> dict[str, Any]:
+def _fields(fields: dict[str, Field]) -> FieldDefinitions:
     return {name: _field(field) for name, field in fields.items()}
 
 
@@ -245,7 +249,7 @@ def _string(field: Item) -> Any:
     return Annotated[str, StringConstraints(pattern=pattern, min_length=field.min_length, max_length=field.max_length)]
 
 
-def _table(fields: dict[str, Field]) -> dict[str, Any]:
+def _table(fields: dict[str, Field]) -> JsonObject:
     """Return what contracts say about tables."""
     return {
         "flat": not any(field.nested and field.separator is None for field in fields.values()),

@@ -7,9 +7,10 @@ from re import _constants, _parser  # type: ignore[attr-defined]  # the only way
 from typing import Any
 
 from medcontract.challenges.model import Definition, Field, Item
+from medcontract.types import JsonObject
 
 _CASES = 6
-Record = dict[str, Any]
+Record = JsonObject
 
 
 def example_files(definition: Definition) -> dict[str, bytes]:
@@ -29,7 +30,7 @@ def example_files(definition: Definition) -> dict[str, bytes]:
     }
 
 
-def _text(value: Any) -> bytes:
+def _text(value: object) -> bytes:
     return f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode()
 
 
@@ -49,7 +50,7 @@ def _prediction(definition: Definition, key: Record, case: int, truth: Record) -
     return found
 
 
-def _fits(field: Field, value: Any) -> bool:
+def _fits(field: Field, value: object) -> bool:
     """Whether a value of the truth is also within the bounds of the prediction."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return field.pattern is None and field.min_length is None and field.max_length is None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
-from medcontract.challenges.model import METRICS, RULES, model_at
+from medcontract.challenges.model import METRICS, model_at
+from medcontract.challenges.rules import RULES
 from medcontract.challenges.values import LONGEST_NAME, is_name
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, Severity, shorten
+from medcontract.types import JsonObject
 
 _LONGEST_MESSAGE = 1000
 _MOST_LISTED = 20
@@ -46,7 +47,7 @@ MISSING = {
 class Findings:
     """Findings about keys, by path."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    def __init__(self, values: JsonObject) -> None:
         self.found: list[tuple[Path, Finding]] = []
         self.broken: set[Path] = set()
         """Fields, metrics, rules, sums and other parts with errors."""
@@ -92,7 +93,7 @@ class Findings:
                 return
             seen.add(value)
 
-    def add_structural(self, finding: Finding, values: dict[str, Any]) -> None:
+    def add_structural(self, finding: Finding, values: JsonObject) -> None:
         """Add what the model finds, in the words of TOML."""
         inside = finding.path[:-1] if finding.code == "MC102" else finding.path
         path = _in_file(finding.path, values)
@@ -138,7 +139,7 @@ def part_of(path: Path) -> Path:
     return path[:2] if path[0] in parts else path[:1]
 
 
-def _in_file(path: Path, values: dict[str, Any]) -> Path:
+def _in_file(path: Path, values: JsonObject) -> Path:
     """Return the path without what models add: the kind of a metric or rule, and the index of a key that is alone."""
     if path[:1] in (("metric",), ("rule",)) and path[2:3] not in ((), ("kind",)):
         return path[:2] + path[3:]

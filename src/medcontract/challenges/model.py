@@ -5,16 +5,14 @@ What a model cannot say, because it compares parts of the file with each other, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, GetCoreSchemaHandler, Strict, create_model
+from pydantic import BaseModel, Strict, create_model
 from pydantic import Field as Info
-from pydantic_core import CoreSchema, core_schema
 
+from medcontract.challenges.rules import RULES, Rule
 from medcontract.challenges.values import (
     Bound,
     ClassName,
@@ -26,8 +24,8 @@ from medcontract.challenges.values import (
     Lines,
     Name,
     Number,
+    OneModelPerKind,
     Pattern,
-    RuleCode,
     Text,
 )
 from medcontract.contracts.base import StrictModel
@@ -36,23 +34,12 @@ from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, MetricPara
 from medcontract.scoring.metrics import Metric as BuiltMetric
 from medcontract.scoring.metrics.classes import cost_key
 from medcontract.scoring.metrics.kinds import FieldType
+from medcontract.types import JsonObject
 
 MOST_FIELDS = 200
 MOST_VALUES = 10_000
 MOST_METRICS = 200
 MOST_RULES = 100
-RULE_CODE = "MC227"
-
-
-@dataclass(frozen=True)
-class OneModelPerKind:
-    """Annotates the base of several models: the key `kind` says which one it is."""
-
-    models: Mapping[str, type[BaseModel]]
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        choices = {kind: handler.generate_schema(model) for kind, model in self.models.items()}
-        return core_schema.tagged_union_schema(choices, discriminator="kind")
 
 
 # --- fields -----------------------------------------------------------------------------------------------------------
@@ -109,7 +96,7 @@ class Item(StrictModel):
             return f"{self.kind} of {self.items.type_text}"
         return f"one_of ({len(self.classes)} values)" if self.classes else self.kind
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         """Return everything that affects scores, as JSON."""
         found = self.model_dump(exclude={"about", "of"}, exclude_none=True)
         if self.items is not None:
@@ -133,80 +120,6 @@ class Field(Item):
     def nested(self) -> bool:
         """Whether it is a list."""
         return self.kind in ("set", "list")
-
-
-# --- rules ------------------------------------------------------------------------------------------------------------
-
-_NUMBERS: tuple[FieldType, ...] = ("number", "integer")
-
-
-class RuleKind(NamedTuple):
-    """A kind of rule: its keys, and the types of the fields that these name."""
-
-    fields: dict[str, tuple[FieldType, ...]]
-    """The keys that name a field (`fields`: several), and the allowed types; empty: all."""
-    message: str
-    numbers: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    several: int | None = None
-    """How many names `fields` has, exactly; at least one by default."""
-
-
-RULE_KINDS = {
-    "sum": RuleKind({"field": ("list",)}, "the sum of '{0}' is out of range", ("minimum", "maximum")),
-    "order": RuleKind({"fields": _NUMBERS}, "'{1}' is less than '{0}'", several=2),
-    "limit": RuleKind({"field": _NUMBERS}, "'{0}' exceeds the limit", ("minimum", "below"), optional=("below",)),
-    "distinct": RuleKind({"field": ("list",)}, "an item of '{0}' is repeated"),
-    "requires": RuleKind({"field": (), "requires": ()}, "'{0}' requires '{1}'", texts=("value",), optional=("value",)),
-    "unique": RuleKind({"fields": ()}, "{all} repeated"),
-    "constant": RuleKind({"field": ("str", "text", "one_of")}, "'{0}' differs between records"),
-    "monotonic": RuleKind({"field": _NUMBERS, "by": _NUMBERS}, "'{0}' decreases"),
-}
-"""The kinds that a challenge file may use. The others are about nested objects, or about other files."""
-
-
-class Rule(StrictModel):
-    """A `[[rule]]`. The model of each kind is made from the table of kinds."""
-
-    kind: str
-    within: Literal["predictions", "truth"] | None = None
-    code: RuleCode = RULE_CODE
-    message: Line | None = None
-    hint: Line | None = None
-    severity: Literal["error", "warning"] = "error"
-
-    @property
-    def fields_by_key(self) -> dict[str, tuple[str, ...]]:
-        """The names of the fields that it refers to, by key."""
-        given = {key: getattr(self, key) for key in RULE_KINDS[self.kind].fields}
-        return {key: names if isinstance(names, tuple) else (names,) for key, names in given.items()}
-
-    @property
-    def field_names(self) -> tuple[str, ...]:
-        return tuple(name for names in self.fields_by_key.values() for name in names)
-
-    def data(self) -> dict[str, Any]:
-        """Return the rule as published."""
-        names = self.field_names
-        listed = f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'}"
-        message = RULE_KINDS[self.kind].message.format(*names, all=listed)
-        found = self.model_dump(exclude={"within"}, exclude_none=True)
-        found = {key: float(value) if isinstance(value, Decimal) else value for key, value in found.items()}
-        return {"hint": None, "message": message, **found}
-
-
-def _rule_model(name: str, kind: RuleKind) -> type[Rule]:
-    several = Annotated[Lines, Info(min_length=kind.several or 1, max_length=kind.several)]
-    types: dict[str, Any] = {key: several if key == "fields" else Line for key in (*kind.fields, *kind.texts)}
-    types |= dict.fromkeys(kind.numbers, Number)
-    fields: dict[str, Any] = {
-        key: (type_ | None, None) if key in kind.optional else (type_, ...) for key, type_ in types.items()
-    }
-    return create_model(f"Rule_{name}", __base__=Rule, **{"kind": (Literal[name], ...), **fields})
-
-
-RULES = {name: _rule_model(name, kind) for name, kind in RULE_KINDS.items()}
 
 
 # --- metrics ----------------------------------------------------------------------------------------------------------
@@ -233,7 +146,7 @@ class Metric(StrictModel):
         return (self,) if self.for_ is None else tuple(map(self._of, self.for_))
 
     def _of(self, name: str) -> Metric:
-        found: dict[str, Any] = {"field": self.field.replace("{}", name)}
+        found: JsonObject = {"field": self.field.replace("{}", name)}
         for key, value in self.parameters.items():
             if isinstance(value, PositiveCase):
                 found[key] = value.model_copy(update={"field": value.field.replace("{}", name)})
@@ -256,7 +169,7 @@ class Metric(StrictModel):
         return event.field if isinstance(event, PositiveCase) else None
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         """What is given or has a default, by name."""
         values = {each.name: getattr(self, each.name) for each in KINDS[self.kind].parameters}
         return {name: value for name, value in values.items() if value is not None}
@@ -419,7 +332,7 @@ class Definition(StrictModel):
         """Return the parameters of a metric that are numbers."""
         return metric.numbers(info(metric.field, self.prediction[metric.field]).classes)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> JsonObject:
         """Return everything that affects scores except version and numbers, which are parameters of the protocol."""
         return {
             "id": self.id,

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError, SchemaError, core_schema
 from medcontract.contracts.base import Matching
 from medcontract.contracts.string_patterns import BLANK, BLANKS
 from medcontract.errors import CallError
+from medcontract.types import JsonObject
 
 _MOST_WAYS = 100
 
@@ -29,11 +30,11 @@ class BoundedMatching(Matching):
             raise PydanticCustomError("string_pattern_mismatch", "blank", {"pattern": self.anchored})
         return super().one_line(value)
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         text = core_schema.str_schema(pattern=self.anchored, min_length=self.min_length, max_length=self.max_length)
         return core_schema.no_info_after_validator_function(self.one_line, text)
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> JsonObject:
         found = super().__get_pydantic_json_schema__(schema, handler)
         if not self.blank:
             found["not"] = {"type": "string", "pattern": f"{found['not']['pattern']}|{BLANK}"}

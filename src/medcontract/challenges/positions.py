@@ -6,10 +6,11 @@ import re
 import tomllib
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from medcontract.problems import Finding, Path, empty_file
 from medcontract.reading.source import Source, Unreadable
+from medcontract.types import JsonObject
 
 LARGEST = 1 << 20
 """The maximum size of a file in bytes. Parsing can take quadratic time."""
@@ -28,7 +29,7 @@ _TOKEN = re.compile(
 class TomlFile(NamedTuple):
     """The content of a TOML file. Numbers are decimals, as written."""
 
-    values: dict[str, Any]
+    values: JsonObject
     text: str
     start: int
     """The offset of the text in the file: after a byte order mark."""

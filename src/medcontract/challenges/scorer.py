@@ -18,10 +18,14 @@ from medcontract.scoring.plausibility import Texts, Watch
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, ScoringOptions, Tally, processed_counts
+from medcontract.scoring.track import Result
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples
     from medcontract.uncertainty.figures import Resampling
+
+Matrices = dict[str, dict[str, dict[str, int]]]
+"""By field, true class and predicted class."""
 
 
 class ChallengeScorer(Scorer):
@@ -80,9 +84,9 @@ class ChallengeScorer(Scorer):
     def _counts(self, tally: Tally, metric: Metric) -> Any:
         return tally.data[self._counting[metric.name]]
 
-    def _matrices(self, tally: Tally) -> dict[str, Any]:
+    def _matrices(self, tally: Tally) -> Matrices:
         """By field."""
-        found: dict[str, Any] = {}
+        found: Matrices = {}
         for metric in self.metrics:
             if self._counting[metric.name].what == "classes" and metric.prediction.name not in found:
                 matrix = confusion_matrix(metric.prediction, self._counts(tally, metric))
@@ -143,7 +147,7 @@ class ChallengeScorer(Scorer):
                     yield from curves(title, counts.positives, counts.negatives, is_share=_is_share(metric))
                 shown.add(title)
 
-    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+    def resampled(self, answers: Answers, samples: Samples, result: Result) -> Resampling:
         from medcontract.scoring.metrics.resampled import Cases
         from medcontract.uncertainty.figures import Resampling, combined
         from medcontract.uncertainty.figures import mean as resampled_mean
@@ -224,7 +228,7 @@ def _is_probability(field: Field) -> bool:
 
 
 def _texts_of(names: Sequence[str]) -> Texts:
-    def texts(record: Any) -> Iterator[tuple[Path, str]]:
+    def texts(record: object) -> Iterator[tuple[Path, str]]:
         return (((name,), text) for name in names if (text := getattr(record, name)))
 
     return texts

@@ -13,26 +13,26 @@ from medcontract.challenges.findings import MISSING, Findings
 from medcontract.challenges.model import (
     BOUNDS,
     MOST_METRICS,
-    RULE_KINDS,
     TYPES,
     Definition,
     Field,
     Item,
     Metric,
     PositiveCase,
-    Rule,
     info,
 )
 from medcontract.challenges.patterns import check_pattern
+from medcontract.challenges.rules import RULE_KINDS, Rule
 from medcontract.contracts.pydantic_errors import check_structure
 from medcontract.errors import CallError, option, words
 from medcontract.problems import Finding, Path
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, field_problem
 from medcontract.scoring.metrics.classes import cost_key
+from medcontract.types import JsonObject
 
 _LONGEST_PATTERN = 500
-_STAND_INS: dict[str, Any] = {"id": "x", "key": "x"}
+_STAND_INS: JsonObject = {"id": "x", "key": "x"}
 """Take the place of values that are wrong, so that everything else is checked."""
 _ADAPTER = TypeAdapter(Definition)
 _ALL_BOUNDS = tuple(dict.fromkeys(key for keys in BOUNDS.values() for key in keys))
@@ -44,7 +44,7 @@ _PARTS = {"predictions": "prediction", "truth": "truth"}
 _Part = TypeVar("_Part")
 
 
-def check(values: dict[str, Any]) -> tuple[Definition | None, list[tuple[Path, Finding]]]:
+def check(values: JsonObject) -> tuple[Definition | None, list[tuple[Path, Finding]]]:
     """Return the definition in a parsed file, if it has no errors, and everything that is wrong, by path."""
     findings = Findings(values)
     checked = check_structure(_ADAPTER, values)
@@ -58,17 +58,17 @@ def check(values: dict[str, Any]) -> tuple[Definition | None, list[tuple[Path, F
     return None if findings.broken else definition, findings.found
 
 
-def _without(values: dict[str, Any], broken: Collection[Path]) -> dict[str, Any]:
+def _without(values: JsonObject, broken: Collection[Path]) -> JsonObject:
     """Return the values without the parts that are wrong."""
 
-    def remaining(value: Any, path: Path) -> Any:
+    def remaining(value: object, path: Path) -> Any:
         if isinstance(value, dict):
             return {key: remaining(each, (*path, key)) for key, each in value.items() if (*path, key) not in broken}
         if isinstance(value, list):
             return [remaining(each, (*path, at)) for at, each in enumerate(value) if (*path, at) not in broken]
         return value
 
-    found: dict[str, Any] = remaining(values, ())
+    found: JsonObject = remaining(values, ())
     return {**{key: value for key, value in _STAND_INS.items() if (key,) in broken}, **found}
 
 
@@ -82,7 +82,7 @@ def sign_problem(definition: Definition, name: str, weight: Decimal | Fraction) 
 class _Semantics:
     """Checks the parts that have the right structure. The names of other parts are known, but nothing else."""
 
-    def __init__(self, definition: Definition, values: dict[str, Any], findings: Findings) -> None:
+    def __init__(self, definition: Definition, values: JsonObject, findings: Findings) -> None:
         self.definition = definition
         self.values = values
         self.findings = findings
@@ -282,7 +282,7 @@ class _Semantics:
         message = f"'{name}' is {field.type_text} in the prediction and {other.type_text} in the truth: {what}"
         self.add("MC222", path, message, "write the same type, or the same values in the same order, in both")
 
-    def _check_class(self, value: Any, name: str, field: Field, path: Path) -> None:
+    def _check_class(self, value: object, name: str, field: Field, path: Path) -> None:
         wanted, described = _CLASS_TYPES.get(field.kind, (str, "a string"))
         if type(value) is not wanted:
             self.add("MC103", path, f"must be {described}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -31,7 +31,8 @@ from medcontract.scoring.metrics import Metric
 from medcontract.scoring.phases import PARAMETERS as PHASE_PARAMETERS
 from medcontract.scoring.protocol import MIN_PROCESSED, UNCERTAINTY, Change, Parameter, Protocol
 from medcontract.scoring.scorer import ScoringOptions
-from medcontract.scoring.track import Comparison, ExpectedIds, Figure, Roles, Track
+from medcontract.scoring.track import Comparison, ExpectedIds, Figure, Result, Roles, Track
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
     pass
@@ -151,7 +152,7 @@ def _check_weights(definition: Definition, protocol: Protocol, options: ScoringO
     return protocol
 
 
-def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+def _for_participants(result: JsonObject, headline: float | None) -> JsonObject:
     return {name: value for name, value in result.items() if name not in ("by_class", "confusion_matrix")}
 
 
@@ -226,13 +227,13 @@ def _figures_of_several(definition: Definition) -> Iterator[Figure]:
         )  # fmt: skip
 
 
-def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(result: Result) -> JsonObject:
     """The figures by name, sums and means first; the result may have been made elsewhere."""
     parts = (result.get("sums"), result.get("means"), result.get("metrics"))
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
 
 
-def _headline(result: Mapping[str, Any]) -> float | None:
+def _headline(result: Result) -> float | None:
     headline = result.get("headline")
     value = headline.get("value") if isinstance(headline, dict) else None
     return value if isinstance(value, float) else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, PlainValidator, Strict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, GetCoreSchemaHandler, PlainValidator, Strict
 from pydantic import Field as Info
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from medcontract.catalog import problem_codes
 from medcontract.contracts.base import OpenModel
@@ -155,3 +157,14 @@ Length = Annotated[int, Info(ge=0, le=10**9)]
 Id = Annotated[Line, AfterValidator(_id)]
 Key = Annotated[tuple[FieldName, ...], Info(min_length=1, max_length=8), BeforeValidator(_names)]
 RuleCode = Annotated[str, AfterValidator(_code)]
+
+
+@dataclass(frozen=True)
+class OneModelPerKind:
+    """Annotates the base of several models: the key `kind` says which one it is."""
+
+    models: Mapping[str, type[BaseModel]]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        choices = {kind: handler.generate_schema(model) for kind, model in self.models.items()}
+        return core_schema.tagged_union_schema(choices, discriminator="kind")

@@ -20,7 +20,7 @@ from medcontract.contracts.row_types import RowWithRawObjects, decoded
 _EXACT_INTEGERS = 1 << 53
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """The canonical text of a JSON value. Numbers are doubles; larger integers are rounded to the nearest one."""
     return rfc8785.dumps(_with_doubles(value)).decode()
 
@@ -51,7 +51,7 @@ def record_text(record: Any) -> bytes:
     return _encode_sorted(_for_msgspec(record.model_dump()))
 
 
-def _for_msgspec(value: Any) -> Any:
+def _for_msgspec(value: object) -> Any:
     """The value in a form that msgspec encodes canonically: without null, and with numbers as in ECMAScript."""
     if type(value) is dict:
         found = {key: _for_msgspec(item) for key, item in value.items() if item is not None}
@@ -86,7 +86,7 @@ def _struct_converter(kind: type[msgspec.Struct]) -> Convert:
     info = msgspec.inspect.type_info(kind)
     fields = [(field.name, field.encode_name, _converter(field.type)) for field in info.fields]  # type: ignore[attr-defined]  # as above
 
-    def convert(record: Any) -> dict[str, Any]:
+    def convert(record: object) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, key, inner in fields:
             value = getattr(record, name)
@@ -112,7 +112,7 @@ def _converter(kind: msgspec.inspect.Type) -> Convert | None:
     return lambda values: [None if value is None else inner(value) for value in values]
 
 
-def _generic(value: Any) -> Any:
+def _generic(value: object) -> Any:
     return _for_msgspec(msgspec.to_builtins(value))
 
 
@@ -166,7 +166,7 @@ _FEW = 64
 """Records whose text stays in the cache of the CPU while it is changed."""
 
 
-def record_lines(records: Sequence[Any]) -> bytes:
+def record_lines(records: Sequence[object]) -> bytes:
     """The canonical texts of records, one per line. Faster than one by one if they are of the same simple type."""
     kinds = set(map(type, records))
     kind: Any = kinds.pop() if len(kinds) == 1 else None
@@ -212,7 +212,7 @@ class ContentHash:
         length, self._sorted, self._last = state
         del self._text[length:]
 
-    def add(self, records: Sequence[Any]) -> None:
+    def add(self, records: Sequence[object]) -> None:
         text = record_lines(records)
         if self._sorted and text:
             lines = [self._last, *BytesIO(text).readlines()]  # much faster than to split

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from medcontract.scoring.pairing import Pair
 
 
-def validated(value: Any) -> Any:
+def validated(value: object) -> Any:
     """The wrapped value. Raises `TypeError` for any other value: only data that passed its contract is scored."""
     if type(value) is not Validated:
         raise TypeError(f"expected validated data, got {type(value).__name__}")
@@ -134,7 +134,7 @@ class Expected:
     def begin(self) -> None:
         """Nothing to do."""
 
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+    def take(self, records: Validated[Sequence[object]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
         positions: Sequence[int] = range(len(rows))
         if self._wanted:
@@ -147,7 +147,7 @@ class Expected:
         checked = zip(positions, rows, strict=True)
         return [(position, finding) for position, record in checked for finding in run_checks(self.checks, record)]
 
-    def _expect(self, rows: Sequence[Any]) -> None:
+    def _expect(self, rows: Sequence[object]) -> None:
         keys = list(map(attrgetter(*self.key), rows))
         if not self._index and is_ascending([*self.keys[-1:], *keys]):  # so none is repeated
             self._append(keys, rows)
@@ -162,16 +162,16 @@ class Expected:
         index.update(zip(keys, count(len(self.keys))))
         self._append(keys, rows)
 
-    def _append(self, keys: Sequence[Key], rows: Sequence[Any]) -> None:
+    def _append(self, keys: Sequence[Key], rows: Sequence[object]) -> None:
         self.keys += keys
         self.items += map(self._item, rows)
         self._append_fields(rows)
 
-    def _append_fields(self, rows: Sequence[Any]) -> None:
+    def _append_fields(self, rows: Sequence[object]) -> None:
         for name, values in self.fields.items():
             values += map(attrgetter(name), rows)
 
-    def add(self, key: Key, item: Any) -> int:
+    def add(self, key: Key, item: object) -> int:
         """Expect an id, with this item if it is a new one. Returns the index of its item."""
         number = self.index.setdefault(key, len(self.items))
         if number == len(self.items):
@@ -186,11 +186,11 @@ class Expected:
         number = self.index.get(key)
         return None if number is None else self.items[number]
 
-    def as_other_file(self, header: Any = None) -> OtherFile:
+    def as_other_file(self, header: object = None) -> OtherFile:
         """The truth as rules of other files see it."""
         return OtherFile(ids=_Ids(self), find=self.find, header=header)
 
-    def reject(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: object) -> Sequence[Finding]:
         """Nothing to do: a truth with errors is not used."""
         return ()
 
@@ -250,6 +250,6 @@ class AnyId(Expected):
         return self.add(key, None)
 
 
-def read_field(parsed: Any, name: str) -> Any:
+def read_field(parsed: object, name: str) -> Any:
     """A field of an invalid record, if present."""
     return parsed.get(name) if isinstance(parsed, dict) else getattr(parsed, name, None)

@@ -162,7 +162,7 @@ class Pairing:
         """Whether every record with an expected id satisfies the rule, so that it need not be checked."""
         return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 
-    def look_at(self, records: Sequence[Any]) -> None:
+    def look_at(self, records: Sequence[object]) -> None:
         """Create the index of the truth, if records do not have its order: it is shared with forked workers."""
         if records:
             self.expected.numbers_of(list(map(self.key, records)), 0)
@@ -202,14 +202,14 @@ class Pairing:
             del self._unknown[length:]
         self._before = None
 
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+    def take(self, records: Validated[Sequence[object]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
         reported = self._take_simple(rows) if self.is_simple else self._take_each(rows)
         watch = self.pair.watch
         odd = () if watch is None or self.impression.is_settled(watch) else self._look_at(rows, watch)
         return sorted([*reported, *odd], key=itemgetter(0)) if odd else reported
 
-    def _look_at(self, rows: Sequence[Any], watch: Watch) -> Sequence[tuple[int, Finding]]:
+    def _look_at(self, rows: Sequence[object], watch: Watch) -> Sequence[tuple[int, Finding]]:
         """Return what looks wrong in records without errors."""
         failed = set(compress(range(len(rows)), map(get_error, rows))) if self.pair.can_fail else ()
         if not failed:
@@ -218,7 +218,7 @@ class Pairing:
         found = self.impression.see(watch, [rows[position] for position in positions])
         return [(positions[place], finding) for place, finding in found]
 
-    def _take_simple(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
+    def _take_simple(self, rows: Sequence[object]) -> Sequence[tuple[int, Finding]]:
         numbers = self.expected.numbers_of(list(map(self.key, rows)), self._next)
         self._next = numbers[-1] + 1
         self.named.add(self.pair.default_run)
@@ -231,7 +231,7 @@ class Pairing:
             del known[position], answered[position]
         return self._take_odd(odd, numbers, rows, self._measured(known, answered))
 
-    def _measured(self, numbers: Sequence[int], rows: Sequence[Any]) -> Iterable[Any]:
+    def _measured(self, numbers: Sequence[int], rows: Sequence[object]) -> Iterable[object]:
         items, pair = map(self.expected.items.__getitem__, numbers), self.pair
         return pair.measure_all(items, rows) if pair.measure_all else map(pair.measure, items, rows)
 
@@ -247,7 +247,7 @@ class Pairing:
         return sorted(odd)
 
     def _take_odd(
-        self, odd: Sequence[int], numbers: Sequence[int], rows: Sequence[Any], marks: Iterable[Any]
+        self, odd: Sequence[int], numbers: Sequence[int], rows: Sequence[object], marks: Iterable[object]
     ) -> Sequence[tuple[int, Finding]]:
         """Add the marks of records, of which some are not simply measured."""
         pair, reported = self.pair, list[tuple[int, Finding]]()
@@ -298,7 +298,7 @@ class Pairing:
             marks = self.marks_by_run[run] = Marks()
         return marks
 
-    def _take_each(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
+    def _take_each(self, rows: Sequence[object]) -> Sequence[tuple[int, Finding]]:
         """Add the marks of records that are compared with other files in more than their ids."""
         reported: list[tuple[int, Finding]] = []
         for position, record in enumerate(rows):
@@ -312,7 +312,7 @@ class Pairing:
             reported += [(position, finding) for finding in findings]
         return reported
 
-    def _enter(self, record: Any, number: int, run: str, bad: bool) -> Sequence[Finding]:
+    def _enter(self, record: object, number: int, run: str, bad: bool) -> Sequence[Finding]:
         """Keep the mark of an expected record. Returns findings if it repeats an invalid record."""
         self.named.add(run)
         marks = self.marks_of(run)
@@ -329,7 +329,7 @@ class Pairing:
             marks.add((number,), (mark,))
         return ()
 
-    def _run_of(self, record: Any) -> str:
+    def _run_of(self, record: object) -> str:
         if self.pair.run is None:
             return self.pair.default_run
         run: str | None = getattr(record, self.pair.run)
@@ -339,7 +339,7 @@ class Pairing:
         """The findings if one of two records of an item is invalid: the rule itself sees only valid records."""
         return [rule.repeated() for rule in self.unique]
 
-    def reject(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: object) -> Sequence[Finding]:
         """Mark the item of an invalid record as not processed, or as repeated if it has another record."""
         key: Any = tuple(read_field(parsed, name) for name in self.pair.key)
         run = read_field(parsed, self.pair.run) if self.pair.run else None

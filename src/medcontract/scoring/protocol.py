@@ -16,6 +16,7 @@ from medcontract.errors import CallError, command, words
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.results.score import MIN_CELL
 from medcontract.scoring.canonical import canonical, sha256
+from medcontract.types import JsonObject
 
 _PLAIN_NUMBER = lazy_pattern(r"[+-]?(?:[0-9]*\.?[0-9]*(?:e[+-]?[0-9]{1,4})?|s?nan|inf(?:inity)?)", re.IGNORECASE)
 
@@ -117,7 +118,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
     def fingerprint(self) -> str:
         return fingerprint_of(self.id, self.version, self.values)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """The protocol as included in every result."""
         return {
             "id": self.id,

@@ -45,7 +45,7 @@ def rounded_or_none(value: Fraction | None) -> float | None:
     return None if value is None else rounded(value)
 
 
-def coarse(value: Any) -> Any:
+def coarse(value: object) -> Any:
     """Round every float of a result, as participants see it: with all its digits, a figure can spell out the truth.
 
     To 4 decimals and at most 7 significant digits, half to even, of the shortest decimal that represents the double:

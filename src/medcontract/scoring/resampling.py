@@ -110,7 +110,7 @@ def intervals_of(
     return WithIntervals(intervals=intervals, warnings=warnings, about_truth=about_truth)
 
 
-def value_at(result: Any, place: str) -> Any:
+def value_at(result: object, place: str) -> Any:
     """Return the part of a result at a pointer; None if there is none."""
     for token in pointer_tokens(place):
         if isinstance(result, list):
@@ -209,7 +209,7 @@ def _by_tallies(track: Track, scorer: Scorer, answers: Answers, finished: Finish
     return Resampling(figures=figures, headline=headline_figure)
 
 
-def _numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:
+def _numbers(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:
     """Return the numbers of a result except counts, with their paths."""
     if isinstance(value, dict):
         yield from chain.from_iterable(_numbers(each, (*path, name)) for name, each in value.items())

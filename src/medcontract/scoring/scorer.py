@@ -26,10 +26,15 @@ from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.sums import added, multiplied
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples
     from medcontract.uncertainty.figures import Resampling
+
+
+Documents = Mapping[str, Any]
+"""Values of auxiliary files, by contract."""
 
 
 class Processing(Struct, frozen=True):
@@ -65,7 +70,7 @@ class Processing(Struct, frozen=True):
     def required(self) -> str:
         return percent(self.minimum)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         return {
             "expected": self.expected,
             "processed": self.processed,
@@ -143,9 +148,9 @@ class Answers(Struct, kw_only=True):
 
     pairings: dict[str, Pairing]
     """By the contract of the truth."""
-    documents: dict[str, Any]
+    documents: Documents
     """Values of auxiliary files, by contract."""
-    headers: dict[str, dict[str, Any]]
+    headers: dict[str, JsonObject]
     """By contract."""
     names: dict[str, tuple[str, ...]]
     """The base names of the files of each contract, sorted."""
@@ -201,7 +206,7 @@ class Notes(Struct, kw_only=True):
 class Finished(Struct, kw_only=True):
     """The figures of a submission, or why there are none. Without a reason against it, the score is valid."""
 
-    result: dict[str, Any] | None
+    result: JsonObject | None
     headline: Fraction | None
     """The figure that submissions are ranked by."""
     second: Fraction | None = None
@@ -294,13 +299,13 @@ class Scorer(ABC):
     def limits(
         self,
         pairings: Mapping[str, Pairing],
-        documents: Mapping[str, Any],
+        documents: Documents,
         result: Mapping[str, Any] | None,
     ) -> Iterable[Limit]:
         """Check the limits of the track, on probed records and, if there is one, on the result."""
         return ()
 
-    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterable[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Documents) -> Iterable[Remark]:
         """What looks like a mistake, even without a truth: in probed records and auxiliary files."""
         return ()
 
@@ -308,7 +313,7 @@ class Scorer(ABC):
         """Return the mark of the best answer that is the same for all these expected items; None: not known."""
         return None
 
-    def oddities(self, documents: Mapping[str, Any]) -> Iterable[Remark]:
+    def oddities(self, documents: Documents) -> Iterable[Remark]:
         """What is valid, but improbable in auxiliary files: the same in `preflight` and `score`."""
         return ()
 
@@ -342,11 +347,11 @@ class Scorer(ABC):
 
     # Optional: combined scores, and scoring existing results again.
 
-    def combined(self, documents: Mapping[str, Any]) -> dict[str, CombinedScore] | None:
+    def combined(self, documents: Documents) -> dict[str, CombinedScore] | None:
         """How metrics are combined into one figure, by its name. Raises `CallError` for contradictory weights."""
         return None
 
-    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Finished:
+    def rescore(self, name: str, result: Any, documents: Documents, fields: Mapping[str, str]) -> Finished:
         """Score an existing result again: a document of the result contract, from a file with this name.
 
         `documents` are auxiliary files, by contract; `fields` are fields of the result that the caller sets.

@@ -26,6 +26,7 @@ from medcontract.scoring.scorer import (
     processed_by_run,
 )
 from medcontract.scoring.track import Track
+from medcontract.types import JsonObject
 
 Check = TypeVar("Check", Limit, Remark)
 Kind = TypeVar("Kind")
@@ -108,7 +109,7 @@ def check_result(track: Track, scorer: Scorer, finished: Finished) -> Finished:
     return finished
 
 
-def for_participants(track: Track, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+def for_participants(track: Track, result: JsonObject, headline: float | None) -> JsonObject:
     """Return the figures that participants may see, not rounded. Raises `BrokenPlugin` if it is not a dict."""
     if track.for_participants is None:
         coarse = {figure.name for figure in track.figures if figure.by == "submission"}
@@ -141,14 +142,14 @@ def _is_ours(scorer: Scorer) -> bool:
     return type(scorer).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
-def _require_figures(track: Track, function: str, found: Any) -> None:
+def _require_figures(track: Track, function: str, found: object) -> None:
     for name in ("headline", "second"):
         value = getattr(found, name)
         if value is not None and type(value) is not Fraction:
             raise _broken(track, function, f"{name} must be a Fraction or None, not {type(value).__name__}")
 
 
-def _require_document(track: Track, function: str, result: Any) -> None:
+def _require_document(track: Track, function: str, result: object) -> None:
     """Report only the location of what is wrong: the result may contain ids of records."""
     from pydantic import ValidationError
 
@@ -162,20 +163,20 @@ def _require_document(track: Track, function: str, result: Any) -> None:
         raise _broken(track, function, f"the result is not a document of {contract.id}: {place}") from None
 
 
-def _require(track: Track, function: str, value: Any, kind: type, what: str = "") -> None:
+def _require(track: Track, function: str, value: object, kind: type, what: str = "") -> None:
     if not isinstance(value, kind):
         name = f"{what} must be" if what else "it must return"
         raise _broken(track, function, f"{name} {kind.__name__}, not {type(value).__name__}")
 
 
-def _require_texts(track: Track, function: str, value: Any, *names: str) -> None:
+def _require_texts(track: Track, function: str, value: object, *names: str) -> None:
     for name in names:
         texts = getattr(value, name)
         if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
             raise _broken(track, function, f"{name} must be a tuple of strings")
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 

@@ -35,13 +35,13 @@ def multiplied(one: Any, weight: int) -> Any:
     return one * weight if _has_operators(one) else _by_field(lambda value: multiplied(value, weight), one)
 
 
-def _has_operators(one: Any) -> bool:
+def _has_operators(one: object) -> bool:
     """Whether it is a number, a list, or of a class that defines `+` and `*`."""
     defined = all(hasattr(type(one), name) for name in ("__add__", "__mul__"))
     return defined and not isinstance(one, tuple | float | Decimal | str | bytes)
 
 
-def _by_field(function: Callable[..., Any], *values: Any) -> Any:
+def _by_field(function: Callable[..., Any], *values: object) -> Any:
     one = values[0]
     if isinstance(one, Struct):
         return type(one)(
@@ -55,12 +55,12 @@ def _by_field(function: Callable[..., Any], *values: Any) -> Any:
     return None
 
 
-def digest(data: Any) -> str:
+def digest(data: object) -> str:
     """Hash a sum: that of equal cases is equal, in any order."""
     return sha256(_text(data).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, dict):
         return f"{{{','.join(sorted(f'{key!r}:{_text(each)}' for key, each in value.items()))}}}"
     if isinstance(value, list):

@@ -14,6 +14,7 @@ from medcontract.results.score import Score
 from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.protocol import SUBGROUPS, UNCERTAINTY, Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions, Tally
+from medcontract.types import JsonObject
 
 Result = Mapping[str, Any]
 """A result read from a file. It may have been made elsewhere, and contain anything."""
@@ -46,7 +47,7 @@ class Rows(Struct, frozen=True, kw_only=True):
             deciding=(self.decides,), state=self.state, judged=self.judged,
         )  # fmt: skip
 
-    def _name(self, row: Mapping[str, Any]) -> str:
+    def _name(self, row: Result) -> str:
         also = row.get(self.also) if self.also else None
         return f"{row[self.id]} ({also})" if also else str(row[self.id])
 
@@ -57,7 +58,7 @@ class RowGroup(Struct, frozen=True, kw_only=True):
     kind: str
     title: str
     """The name of the rows, in the plural."""
-    rows: Mapping[str, Any]
+    rows: Result
     """By name; each is an object with figures."""
     deciding: tuple[str, ...]
     """The figures that show whether a row improved."""
@@ -74,7 +75,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """The lists of a result that are compared row by row, in the order in which they are shown."""
     groups: Callable[[Result], Iterable[RowGroup]] | None = None
     """Used instead of `rows` if the rows are not in lists."""
-    figures: Callable[[Result], Mapping[str, Any]] | None = None
+    figures: Callable[[Result], Result] | None = None
     """The figures of the whole submission, if the track does not know their names in advance."""
     headline: Callable[[Result], float | None] | None = None
     """The headline figure, if it is not a key of the result."""
@@ -85,12 +86,12 @@ class Comparison(Struct, frozen=True, kw_only=True):
         """The rows of a result that are compared."""
         return iter(self.groups(result)) if self.groups else (rows.group(result) for rows in self.rows)
 
-    def figures_in(self, result: Result) -> Mapping[str, Any]:
+    def figures_in(self, result: Result) -> Result:
         """The figures of the whole submission, possibly with other keys."""
         return self.figures(result) if self.figures else without_metadata(result)
 
 
-def without_metadata(result: Result) -> dict[str, Any]:
+def without_metadata(result: Result) -> JsonObject:
     return {name: value for name, value in result.items() if name != "metadata"}
 
 
@@ -138,7 +139,7 @@ class Auxiliary(Struct, frozen=True, kw_only=True):
     """The field of a collection with these ids: a reference to an invalid record is not reported again."""
 
 
-def _nothing(record: Any) -> None:
+def _nothing(record: object) -> None:
     """Only the id of the record is used."""
 
 
@@ -229,7 +230,7 @@ class ResultFields(Struct, frozen=True, kw_only=True):
     """Fields taken from the header of a file."""
     settable: tuple[str, ...] = ()
     """Fields that are in no file of a submission, and that the caller may set."""
-    options: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    options: Callable[[Result], Result] | None = None
     """Reads the options that a result states, so that `verify` computes it again with them."""
 
 
@@ -273,11 +274,11 @@ class Imitation(Struct, frozen=True, kw_only=True):
     truth: str
     """The contract of the truth."""
     submission: str
-    answers: Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]]
+    answers: Callable[[Sequence[JsonObject]], list[JsonObject]]
     """Returns what is right for each record of the truth, without its key."""
-    failed: Mapping[str, Any] = MappingProxyType({"error": "no answer"})
+    failed: Result = MappingProxyType({"error": "no answer"})
     """The fields of a record that failed, without its key; empty if none can fail."""
-    fixed: Callable[[dict[str, Any]], dict[str, Any]] = lambda record: {}
+    fixed: Callable[[JsonObject], JsonObject] = lambda record: {}
     """Returns the other fields that an answered record needs, which are not answers."""
     header: Mapping[str, str] = MappingProxyType({"team_name": "rehearsal"})
     """Header fields that the truth does not have."""
@@ -332,7 +333,7 @@ class Track(Struct, frozen=True, kw_only=True, eq=False):
     `CallError` if parameters contradict each other."""
     tables: Callable[[Score], Iterable[Table]] = _general_tables
     """Returns the result as tables for display: the figures, then details. `score.result` is not None."""
-    for_participants: Callable[[dict[str, Any], float | None], dict[str, Any]] | None = None
+    for_participants: Callable[[JsonObject, float | None], JsonObject] | None = None
     """Returns the result, which also has the value of the headline, without what could reveal the truth. By default,
     the figures of the whole submission are kept."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from medcontract.contracts import registry
 from medcontract.errors import CallError, command, name_plugin, option, report_plugin_errors, words
@@ -119,7 +118,7 @@ def register(*tracks: Track) -> None:
         _registered[each.id] = each
 
 
-def _check(found: Any) -> None:
+def _check(found: object) -> None:
     """Raises `CallError` for a track that could not work, with the reason."""
     if not isinstance(found, Track):
         name = getattr(found, "__name__", f"a value of type {type(found).__name__}")
@@ -172,7 +171,7 @@ loaded_plugins: dict[str, str] = {}
 processes must load them, too."""
 
 
-def _register_all(found: Any) -> None:
+def _register_all(found: object) -> None:
     """Register the TRACKS of a module."""
     listed = found if isinstance(found, tuple | list) else (found,)
     register(*listed)

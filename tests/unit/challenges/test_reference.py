@@ -5,7 +5,8 @@ from __future__ import annotations
 from script.doc_pages import reference_page
 from tests.support import ROOT
 
-from medcontract.challenges.model import RULES, TYPES, Definition, Field
+from medcontract.challenges.model import TYPES, Definition, Field
+from medcontract.challenges.rules import RULES
 from medcontract.scoring.metrics import KINDS
 
 

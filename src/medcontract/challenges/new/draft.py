@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -102,7 +101,7 @@ def _field(field: Item, optional: bool = False) -> str:
     return f"{{ {', '.join(parts)} }}"
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     """A value in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"

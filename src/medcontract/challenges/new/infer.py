@@ -197,7 +197,7 @@ def _rank(name: str, is_first: bool) -> int:
     return 4 if is_first else 5 if _parts(name) & _FILES else 6
 
 
-def _may_identify(values: Sequence[Any]) -> bool:
+def _may_identify(values: Sequence[object]) -> bool:
     return all(
         type(value) is int
         or (isinstance(value, str) and value.strip() and len(value) <= _LONGEST_KEY and value.isprintable())

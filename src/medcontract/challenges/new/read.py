@@ -76,7 +76,7 @@ class _Columns:
             raise _TooLarge(f"the table has more than {_MOST_CELLS:,} cells", hint)
         return ()
 
-    def reject(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: object) -> Sequence[Finding]:
         """Nothing to do: a table with errors is not used."""
         return ()
 

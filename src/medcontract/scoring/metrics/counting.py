@@ -178,7 +178,7 @@ class Counting(Struct, frozen=True, kw_only=True):
         return _COUNT[self.what](self, truths, predictions)
 
 
-def columns(rows: Iterable[Sequence[Any] | None], fields: Sequence[str]) -> dict[str, Column]:
+def columns(rows: Iterable[Sequence[object] | None], fields: Sequence[str]) -> dict[str, Column]:
     """Rows of values, None for an unprocessed case, as columns by field."""
     missing = (None,) * len(fields)
     filled = [missing if row is None else row for row in rows]
@@ -302,7 +302,7 @@ def tokenizer(normalize: str) -> Callable[[str], list[str]]:
 
 
 def _sets(counting: Counting, truths: Column, predictions: Column) -> OverlapCounts:
-    def overlap(y: Iterable[Any], p: Iterable[Any]) -> Overlap:
+    def overlap(y: Iterable[object], p: Iterable[object]) -> Overlap:
         true, predicted = frozenset(y), frozenset(p)
         return len(true & predicted), len(predicted), len(true)
 

@@ -303,7 +303,7 @@ class _Ranks(NamedTuple):
     lost_negatives: Array
 
     @classmethod
-    def of(cls, truths: Column, predictions: Column, positive: Any) -> _Ranks:
+    def of(cls, truths: Column, predictions: Column, positive: object) -> _Ranks:
         scores = np.array([np.nan if p is None else p for p in predictions], float)
         is_positive = np.array([y == positive for y in truths], bool)
         is_negative = np.array([y is not None for y in truths], bool) & ~is_positive
