@@ -7,8 +7,9 @@ import hmac
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from medcontract.containers import CSV, JSON
@@ -24,12 +25,11 @@ _MOST_VALUES = 20
 
 
 class Made(NamedTuple):
-    """A submission that was made, and the fields that are wrong in it."""
+    """A submission that was made."""
 
     name: str
     about: str
     files: dict[str, bytes]
-    fields: tuple[str, ...] = ()
     unnoticed: bool = False
     """Nothing in the file shows that it is wrong."""
 
@@ -43,11 +43,8 @@ class Sheet:
         """`header`: that of the truth."""
         self.imitation, self.key = imitation, key
         self.contract: CompiledContract = registry.find(imitation.submission)
-        known: dict[str, Any] = dict(header)
-        known.update(imitation.header)
-        self.header: Record = {
-            name: value for name, value in known.items() if name in self.contract.header and value is not None
-        }
+        known = {**header, **imitation.header}
+        self.header = {name: v for name, v in known.items() if name in self.contract.header and v is not None}
         self.keys = [{name: record[name] for name in self.key} for record in truth]
         self.answers = imitation.answers(truth)
         self.fixed = [imitation.fixed(record) for record in truth]
@@ -80,6 +77,9 @@ class Sheet:
     def nodes(self, field: str) -> list[Schema]:
         return schemas_at(self.contract.record_schema, (field,))
 
+    def variants(self, nodes: Iterable[Schema | None]) -> list[Schema]:
+        return [each for node in nodes if node is not None for each in variants_of(node, self.contract.record_schema)]
+
     def order(self, purpose: str) -> list[int]:
         """Return the cases in an order that depends on their keys only."""
         return sorted(range(len(self.keys)), key=lambda case: self.hash(case, purpose))
@@ -103,26 +103,29 @@ def _text(value: Any) -> str:
 def made(sheets: Sequence[Sheet]) -> Iterator[Made]:
     """Return all submissions, the perfect one first."""
 
-    def whole(name: str, about: str, records: Callable[[Sheet], Sequence[Record]], *fields: str) -> Made:
-        return Made(name, about, {sheet.name: sheet.file(records(sheet)) for sheet in sheets}, fields)
+    def of(name: str, about: str, records: Callable[[Sheet], Sequence[Record]]) -> Made:
+        return Made(name, about, {sheet.name: sheet.file(records(sheet)) for sheet in sheets})
 
-    yield whole("perfect", "the truth", Sheet.right)
-    yield whole("inverted", "of each answer the least alike", _inverted)
-    yield whole("constant", "the most frequent answer for every case", lambda sheet: _constant(sheet, {}))
+    perfect = of("perfect", "the truth", Sheet.right)
+    yield perfect
+    yield of("inverted", "of each answer the least alike", _inverted)
+    yield of("constant", "the most frequent answer for every case", _constant)
     for sheet in sheets:
         for about, changed in _constants(sheet):
-            yield Made("constant", about, {
-                each.name: each.file(_constant(each, changed if each is sheet else {})) for each in sheets
-            })  # fmt: skip
-    yield whole("prior", "answers drawn from those of the truth", prior)
-    yield whole("shuffled", "the answers of other cases", _shuffled)
-    yield whole("half", "every second case left out", lambda sheet: sheet.right()[::2])
+            files = {each.name: each.file(_constant(each, changed if each is sheet else {})) for each in sheets}
+            yield Made("constant", about, files)
+    yield of("prior", "answers drawn from those of the truth", prior)
+    yield of("shuffled", "the answers of other cases", _shuffled)
+    yield of("half", "every second case left out", lambda sheet: sheet.right()[::2])
     if all(sheet.imitation.failed for sheet in sheets):
-        yield whole("failed", "an error for every case", _failed)
-    yield from _renamed(sheets)
-    yield Made("truncated", "a file that is cut in the middle", {
-        sheet.name: (content := sheet.file(sheet.right()))[: len(content) // 2] for sheet in sheets
-    })  # fmt: skip
+        yield of("failed", "an error for every case", _failed)
+    field = next((name for sheet in sheets for name in _required(sheet) if name in sheet.fields), sheets[0].fields[0])
+    wrong = f"{field[:-1]}_{field[-1]}"
+    yield of("renamed", f"the column {field} is called {wrong}", lambda sheet: [
+        {wrong if name == field else name: value for name, value in record.items()} for record in sheet.right()
+    ])  # fmt: skip
+    halves = {name: content[: len(content) // 2] for name, content in perfect.files.items()}
+    yield Made("truncated", "a file that is cut in the middle", halves)
     yield from _swapped(sheets)
 
 
@@ -156,19 +159,16 @@ def _shuffled(sheet: Sheet) -> list[Record]:
 
 
 def _inverted(sheet: Sheet) -> list[Record]:
+    nodes = {name: sheet.nodes(name) for name in sheet.fields}
+    lists = {name: [a[name] for a in sheet.answers if isinstance(a.get(name), list)] for name in sheet.fields}
     known = {
-        name: sorted({item for answer in sheet.answers for item in _strings(answer.get(name))}) for name in sheet.fields
+        name: sorted({item for value in values for item in value if isinstance(item, str)})
+        for name, values in lists.items()
     }
     return [
-        sheet.record(
-            case, {name: opposite(value, sheet.nodes(name), known[name], sheet) for name, value in answer.items()}
-        )
+        sheet.record(case, {name: opposite(value, nodes[name], known[name], sheet) for name, value in answer.items()})
         for case, answer in enumerate(sheet.answers)
     ]
-
-
-def _strings(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def opposite(value: Any, nodes: Sequence[Schema], known: Sequence[str], sheet: Sheet) -> Any:
@@ -190,25 +190,17 @@ def opposite(value: Any, nodes: Sequence[Schema], known: Sequence[str], sheet: S
     if isinstance(value, dict):
         known_names = [name for node in nodes for name in node.get("properties", {})]
         value = value or {name: [] for name in known_names[:1]}
-        inner = {name: [s for node in nodes for s in _property(sheet, node, name)] for name in value}
+        inner = {name: sheet.variants([node.get("properties", {}).get(name) for node in nodes]) for name in value}
         return {name: opposite(each, inner[name], (), sheet) for name, each in value.items()}
     if value and all(isinstance(item, int | float) for item in value):
         return value[::-1]
-    listed = next((i["enum"] for n in nodes for i in _items(sheet, n) if "enum" in i), known)
+    items = sheet.variants([node.get("items") for node in nodes])
+    listed = next((item["enum"] for item in items if "enum" in item), known)
     others = [item for item in listed if item not in value] if all(isinstance(item, str) for item in value) else []
     return others or ([] if value else ["other"])
 
 
-def _items(sheet: Sheet, node: Schema) -> list[Schema]:
-    return variants_of(node["items"], sheet.contract.record_schema) if "items" in node else []
-
-
-def _property(sheet: Sheet, node: Schema, name: str) -> list[Schema]:
-    inner = node.get("properties", {}).get(name)
-    return [] if inner is None else variants_of(inner, sheet.contract.record_schema)
-
-
-def _constant(sheet: Sheet, changed: Record) -> list[Record]:
+def _constant(sheet: Sheet, changed: Mapping[str, Any] = MappingProxyType({})) -> list[Record]:
     """Return the most frequent answer for every case, with some fields changed."""
     answer = {**_most_frequent(sheet), **changed}
     return [sheet.record(case, answer) for case in range(len(sheet.answers))]
@@ -258,23 +250,11 @@ def _share(sheet: Sheet, name: str) -> float | None:
 
 
 def _failed(sheet: Sheet) -> list[Record]:
-    return [{**sheet.keys[case], **fixed, **sheet.imitation.failed} if _needs_all(sheet) else
-            {**sheet.keys[case], **sheet.imitation.failed} for case, fixed in enumerate(sheet.fixed)]  # fmt: skip
-
-
-def _needs_all(sheet: Sheet) -> bool:
-    """Return whether a failed record has the same fields as others."""
-    return len(variants_of(sheet.contract.record_schema)) == 1
-
-
-def _renamed(sheets: Sequence[Sheet]) -> Iterator[Made]:
-    field = next((name for sheet in sheets for name in _required(sheet) if name in sheet.fields), sheets[0].fields[0])
-    wrong = f"{field[:-1]}_{field[-1]}"
-    files = {
-        sheet.name: sheet.file([{wrong if k == field else k: v for k, v in r.items()} for r in sheet.right()])
-        for sheet in sheets
-    }
-    yield Made("renamed", f"the column {field} is called {wrong}", files, (field, wrong))
+    needs_all = len(variants_of(sheet.contract.record_schema)) == 1  # also what an answered record needs
+    return [
+        {**key, **(fixed if needs_all else {}), **sheet.imitation.failed}
+        for key, fixed in zip(sheet.keys, sheet.fixed, strict=True)
+    ]
 
 
 def _required(sheet: Sheet) -> list[str]:
@@ -285,14 +265,10 @@ def _swapped(sheets: Sequence[Sheet]) -> Iterator[Made]:
     """Exchange two columns: of different types if possible, and two of the same type, which nothing notices."""
     pairs = [(sheet, one, other) for sheet in sheets for one, other in combinations(_columns(sheet), 2)]
     for unnoticed in (False, True):
-        wanted = (pair for pair in pairs if _alike(*pair) == unnoticed)
-        found = next(wanted, None)
-        if found is None:
-            continue
-        sheet, one, other = found
-        records = [{**r, one: r.get(other), other: r.get(one)} for r in sheet.right()]
-        files = {each.name: each.file(records if each is sheet else each.right()) for each in sheets}
-        yield Made("swapped", f"the columns {one} and {other} are exchanged", files, (one, other), unnoticed)
+        for sheet, one, other in [pair for pair in pairs if _alike(*pair) == unnoticed][:1]:
+            records = [{**r, one: r.get(other), other: r.get(one)} for r in sheet.right()]
+            files = {each.name: each.file(records if each is sheet else each.right()) for each in sheets}
+            yield Made("swapped", f"the columns {one} and {other} are exchanged", files, unnoticed)
 
 
 def _columns(sheet: Sheet) -> list[str]:

@@ -34,6 +34,7 @@ from medcontract.scoring import tracks
 from medcontract.scoring.rational import coarse, rounded, rounded_or_none
 from medcontract.scoring.scorer import Finished, Scorer
 from medcontract.scoring.scorer_checks import figures_of, for_participants
+from medcontract.scoring.track import Track
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
@@ -330,17 +331,23 @@ def score_alone(contest: Contest, submission: Submission) -> tuple[Score, dict[s
 
     Never raises because of the submission. What a ranking derives from all submissions has to be in the protocol.
     """
-    track, score = contest.track, feedback_on(contest.score(submission), contest)
-    result = score.result or {}
-    known = {figure.name for figure in track.figures if figure.by == "submission"}
-    found = track.comparison.figures(result) if track.comparison.figures else result
-    figures = {name: value for name, value in found.items() if name in known or track.comparison.figures}
-    figures = {**score._display.headlines, **figures}
+    score = feedback_on(contest.score(submission), contest)
+    figures = {**score._display.headlines, **figures_of_submission(contest.track, score)}
     return score, {
         name: value
         for name, value in figures.items()
         if name and isinstance(value, int | float) and not isinstance(value, bool)
     }
+
+
+def figures_of_submission(track: Track, score: Score) -> dict[str, Any]:
+    """Return the figures of the whole submission in a score, by name."""
+    if not score.result:
+        return {}
+    if track.comparison.figures:
+        return dict(track.comparison.figures(score.result))
+    known = {figure.name for figure in track.figures if figure.by == "submission"}
+    return {name: value for name, value in score.result.items() if name in known}
 
 
 def rankable_figures(contest: Contest) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from medcontract.problems import plural
 from medcontract.results.base import Code, Item, Result, Row, Str
 from medcontract.results.score import Environment, InputFile, ProtocolUsed
 
+Status = Literal["passed", "warning", "failed", "skipped"]
+
 
 class Rehearsed(Item, frozen=True, kw_only=True):
     """A submission that was made from the truth, and what became of it."""
@@ -41,7 +43,7 @@ class RehearsalCheck(Item, frozen=True, kw_only=True):
     """The id of the check; it does not change between versions."""
     title: Str
     """What is checked."""
-    status: Literal["passed", "warning", "failed", "skipped"]
+    status: Status
     """The outcome; a warning needs a look, but the rehearsal does not fail because of it."""
     detail: str = ""
     """What was found."""
