@@ -2,83 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.results.comparison import Delta
-from medcontract.results.leaderboard import Neighbors, RankingIntervals
+from medcontract.results.leaderboard import Leaderboard, Neighbors, RankingIntervals
 from medcontract.results.score import Intervals, RankedBy
 from medcontract.uncertainty.intervals import NoInterval, shown
 from medcontract.uncertainty.ranking import Array, compared, ranks_of, together
 
 
-class RankedRow(Struct, frozen=True, kw_only=True):
-    """A ranked submission."""
+class RankedRow(NamedTuple):
+    """A ranked submission: its exact headline, and how sure that is."""
 
-    name: str
     headline: Fraction
     intervals: Intervals | None
     by: RankedBy | None
     """The figure that it is ranked by."""
 
 
-class Certainty(Struct, frozen=True, kw_only=True):
-    """What intervals add to a ranking: fields of the leaderboard, and of each ranked entry."""
-
-    board: Mapping[str, Any]
-    entries: Sequence[Mapping[str, Any]]
-
-
-def of_ranking(
-    rows: Sequence[RankedRow], lower_is_better: bool, clustered: bool, rounded: Callable[[Any], Any] | None = None
-) -> Certainty | None:
-    """Say how sure a ranking is. None: it has no rows with intervals. `rounded`: rounds all numbers further."""
-    coarse = rounded or (lambda value: value)
+def with_intervals(
+    board: Leaderboard, rows: Sequence[RankedRow], lower_is_better: bool, clustered: bool,
+    coarse: Callable[[Any], Any] = lambda value: value,
+) -> Leaderboard:  # fmt: skip
+    """Add how sure a ranking is, if its rows have intervals. `coarse`: rounds all numbers further."""
     first = next((row.intervals for row in rows if row.intervals is not None), None)
     if first is None:
-        return None
+        return board
     level = Fraction(repr(first.level))
     undefined = {f"/submissions/{n}/interval": _why(row) for n, row in enumerate(rows) if _why(row)}
-    entries: list[dict[str, Any]] = [
-        {
-            "interval": row.by and _pair(row.by.bounds, coarse),
-            "_with_intervals": True,
-            "rank_interval": None,
-            "first_share": None,
-            "tied_with_first": None,
-        }
-        for row in rows
+    entries = [
+        replace(entry, interval=row.by and _pair(row.by.bounds, coarse), _with_intervals=True)
+        for entry, row in zip(board.submissions, rows, strict=False)  # those without a rank are last
     ]
-    board: dict[str, Any] = {"neighbours": None, "detectable": None}
     values = together(np.array([_numbers(row.by, first.resamples) for row in rows]))
     if isinstance(values, NoInterval):
         undefined["/neighbours"] = values.reason
     else:
         ranks = ranks_of([row.headline for row in rows], values, level, lower_is_better)
         scaled = all(row.by is not None and row.by.scaled for row in rows)
-        for entry, its, share, tied in zip(
-            entries, ranks.intervals, ranks.first_shares, ranks.tied_with_first, strict=True
-        ):
-            entry |= {"rank_interval": its, "first_share": coarse(round(share, 6)), "tied_with_first": tied}
-        board["neighbours"] = tuple(
+        found = zip(entries, ranks.intervals, ranks.first_shares, ranks.tied_with_first, strict=True)
+        entries = [
+            replace(entry, rank_interval=its, first_share=coarse(round(share, 6)), tied_with_first=tied)
+            for entry, its, share, tied in found
+        ]
+        neighbors = tuple(
             Neighbors(
                 above=above.name, below=below.name, difference=coarse(float(pair.difference)),
                 interval=_pair(pair.interval(level, scaled), coarse), p=coarse(pair.p), p_holm=coarse(p_holm),
             )
-            for above, below, (pair, p_holm) in zip(rows, rows[1:], ranks.neighbours, strict=False)
+            for above, below, (pair, p_holm) in zip(entries, entries[1:], ranks.neighbours, strict=False)
         )  # fmt: skip
-        if ranks.detectable is not None:
-            board["detectable"] = coarse(shown(ranks.detectable, (0, 1) if scaled else None))
-        board["_better"] = ranks.better
-    board["intervals"] = RankingIntervals(
+        detectable = ranks.detectable
+        detectable = detectable if detectable is None else coarse(shown(detectable, (0, 1) if scaled else None))
+        board = replace(board, neighbours=neighbors, detectable=detectable, _better=ranks.better)
+    intervals = RankingIntervals(
         level=first.level, resamples=first.resamples, unit=first.unit, units=first.units, groups=first.groups,
         undefined=undefined, _clustered=clustered,
     )  # fmt: skip
-    return Certainty(board=board, entries=entries)
+    return replace(board, intervals=intervals, submissions=(*entries, *board.submissions[len(entries) :]))
 
 
 def _pair(bounds: Any, coarse: Callable[[Any], Any]) -> Any:

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, report_plugin_errors
-from medcontract.evaluation.result import versions
+from medcontract.evaluation.result import stated_score, versions
 from medcontract.extras import require
 from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
+from medcontract.results.score import ProtocolUsed, Score
 from medcontract.scoring import tracks
-from medcontract.scoring.expected import validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.protocol import fingerprint_of
 from medcontract.scoring.track import Figure, RowGroup, Track, without_metadata
@@ -39,7 +39,7 @@ def compare(
 
     `names` are those of the two files, for display. `frozen` is the protocol that both must be made under.
     """
-    before, after = validated(baseline), validated(rerun)
+    before, after = stated_score(baseline), stated_score(rerun)
     track = tracks.find(before.track)
     _require_comparable(before, after, track)
     if frozen is not None:
@@ -71,7 +71,7 @@ def compare(
 
 
 def _with_intervals(
-    before: Any, after: Any, figures: tuple[Delta, ...], lower: frozenset[str], described: Sequence[Figure]
+    before: Score, after: Score, figures: tuple[Delta, ...], lower: frozenset[str], described: Sequence[Figure]
 ) -> tuple[tuple[Delta, ...], list[str]]:
     """Add the interval of the change of the headline, if both scores have replicates, or say why there is none.
 
@@ -104,18 +104,18 @@ def _with_intervals(
     return (*figures[:place], sure, *figures[place + 1 :]), [f"the change has no interval: {why}"] if why else []
 
 
-def _state(score: Any) -> str:
+def _state(score: Score) -> str:
     decision = (score.result or {}).get("decision")
     if decision in ("GO", "NO-GO"):
         return str(decision)
     return "valid" if score.valid else "not valid" if score.result is not None else "refused"
 
 
-def _truths(score: Any) -> dict[str, str]:
+def _truths(score: Score) -> dict[str, str]:
     return {file.contract: file.content_sha256 for file in score.inputs if file.content_sha256}
 
 
-def _require_comparable(before: Any, after: Any, track: Track | None) -> None:
+def _require_comparable(before: Score, after: Score, track: Track | None) -> None:
     for score, side in ((before, "baseline"), (after, "rerun")):
         used = score.protocol
         if used.fingerprint != fingerprint_of(score.track, used.version, used.parameters):
@@ -144,7 +144,7 @@ def _require_comparable(before: Any, after: Any, track: Track | None) -> None:
         raise CallError("the truths differ, so the figures cannot be compared", hashes)
 
 
-def _require_made_under(frozen: FrozenProtocol, score: Any) -> None:
+def _require_made_under(frozen: FrozenProtocol, score: Score) -> None:
     if score.track != frozen.id:
         raise CallError(f"the protocol is frozen for the track {frozen.id}, but the scores are of {score.track}")
     found = "; ".join(frozen.differences(score.protocol.version, score.protocol.parameters))
@@ -160,7 +160,7 @@ def _require_made_under(frozen: FrozenProtocol, score: Any) -> None:
         raise CallError("the truth of the scores is not the frozen one", truths)
 
 
-def protocol_changes(old: Any, new: Any, track: Track | None) -> Iterator[str]:
+def protocol_changes(old: ProtocolUsed, new: ProtocolUsed, track: Track | None) -> Iterator[str]:
     """Say how two protocols of a track differ, and why its version changed."""
     if old.version != new.version:
         yield f"version {old.version} and {new.version}"
@@ -179,7 +179,7 @@ def _shown(value: Any) -> str:
     return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _warnings(before: Any, after: Any, track: Track | None) -> Iterator[str]:
+def _warnings(before: Score, after: Score, track: Track | None) -> Iterator[str]:
     sides = ((before, "baseline"), (after, "rerun"))
     for score, side in sides:
         if score.result is None or track is None or not _truths(score):  # results for participants have no contract

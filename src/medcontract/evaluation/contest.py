@@ -26,12 +26,11 @@ from medcontract.errors import (
     plugin_failure,
 )
 from medcontract.evaluation.files import Files, GivenFile, gather, path_of
-from medcontract.evaluation.headers import HeaderOverrides, require_possible_fields
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.result import Scored, environment
 from medcontract.evaluation.score import protocol_for, score_against, track_of
 from medcontract.evaluation.selection import reason_for, skipped_problems, unused_problems
-from medcontract.evaluation.settings import Settings
+from medcontract.evaluation.settings import HeaderOverrides, Settings, require_possible_fields
 from medcontract.evaluation.submissions import Submission
 from medcontract.parallel import cpus
 from medcontract.reading.source import Source
@@ -367,15 +366,11 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None
         from medcontract.parallel.pool import PoolFailed, WorkerDied
 
         with suppress(PoolFailed, *pool.failures):  # then this process scores the others
-            for outcome in pool.each(_score_with, contest, [_anywhere(each) for each in submissions]):
+            for outcome in pool.each(Contest.score, contest, [_anywhere(each) for each in submissions]):
                 done += 1
                 yield contest.worker_died() if isinstance(outcome, WorkerDied) else outcome
             return
     yield from map(contest.score, submissions[done:])
-
-
-def _score_with(contest: Contest, submission: Submission) -> Scored:
-    return contest.score(submission)
 
 
 def _anywhere(submission: Submission) -> Submission:

@@ -15,9 +15,8 @@ from medcontract.contracts.registry import variants_of
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Files, Kept, read
-from medcontract.evaluation.headers import Header, HeaderOverrides, header_of
 from medcontract.evaluation.selection import describe_unused
-from medcontract.evaluation.settings import Settings
+from medcontract.evaluation.settings import Header, HeaderOverrides, Settings, header_of
 from medcontract.problems import Finding, Ref, plural, shorten
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
+from fractions import Fraction
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,8 +14,7 @@ from msgspec.structs import replace
 
 from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
 from medcontract.evaluation.contest import FLAGS, Contest, first_error, scores
-from medcontract.evaluation.copies import copies
-from medcontract.evaluation.files import GivenFile
+from medcontract.evaluation.files import GivenFile, gather, read
 from medcontract.evaluation.result import (
     Scored,
     described_input,
@@ -31,14 +31,15 @@ from medcontract.problems import is_plain, plural, shorten
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import ProtocolUsed, Score
 from medcontract.scoring import tracks
-from medcontract.scoring.rational import coarse, rounded, rounded_or_none
+from medcontract.scoring.expected import Expected
+from medcontract.scoring.pairing import Pair
+from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import Finished, Scorer
 from medcontract.scoring.scorer_checks import figures_of, for_participants
 from medcontract.scoring.track import Track
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
-    from medcontract.evaluation.certainty import Certainty
 
 NO_TEAMS = Teams(())
 _MOST_COPIES = 5
@@ -83,7 +84,7 @@ def leaderboard(
         ]
         notes = [*found.notes, *teams.notes]
         if not blind:
-            notes += sorted(_copied([candidates[n] for n in group]) for group in copies(contest, submissions, scored))
+            notes += sorted(_copied([candidates[n] for n in group]) for group in _copies(contest, submissions, scored))
         board = _board(contest, candidates, compared, notes, teams, blind)
         if feedback and store:
             store.seek(0)
@@ -139,6 +140,44 @@ def _copied(group: Sequence[_Candidate]) -> str:
     return f"{', '.join(map(shorten, names[:_MOST_COPIES]))}{more}: their predictions are identical, record by record"
 
 
+def _copies(contest: Contest, submissions: Sequence[Submission], scored: Sequence[Scored]) -> Iterator[list[int]]:
+    """Return the numbers of submissions with identical predictions, by group. Files are read only if sums agree."""
+    alike: dict[str, list[int]] = {}
+    for number, each in enumerate(scored):
+        if each.sums:
+            alike.setdefault(each.sums, []).append(number)
+    answers = {pair.submission: pair for pair in contest.scorer.pairs}
+    for numbers in alike.values():
+        if len(numbers) < 2:
+            continue
+        known: dict[Hashable, Hashable] = {}
+        same: dict[Hashable, list[int]] = {}
+        for number in numbers:
+            files = tuple((f.contract, f.sha256) for f in scored[number].inputs if f.contract in answers)
+            if files not in known:
+                content = _content_of(contest, submissions[number], answers)
+                known[files] = files if content is None else content
+            same.setdefault(known[files], []).append(number)
+        yield from (group for group in same.values() if len(group) > 1)
+
+
+def _content_of(contest: Contest, submission: Submission, answers: dict[str, Pair]) -> Hashable:
+    """Hash the records of a submission; None if some are not valid, or if it cannot be read again."""
+    hashes = []
+    try:
+        groups = gather(submission.files, contest.settings, submission.paths, role="submission").groups
+        for contract_id, parts in sorted(groups.items()):
+            if contract_id in answers:
+                records = Expected(answers[contract_id].key, lambda record: None)
+                read(parts, records)
+                if any(part.collector.errors for part in parts):
+                    return None
+                hashes.append((contract_id, records.content_sha256()))
+    except MedcontractError:
+        return None
+    return tuple(hashes)
+
+
 def feedback_on(scored: Scored, contest: Contest, rank: int | None = None) -> Score:
     """Return the result of a submission. It agrees with its entry in the ranking."""
     try:
@@ -177,6 +216,8 @@ class _Candidate(Struct, kw_only=True):
     rank: int | None = None
     headline: float | None = None
     """The figure that it is ranked by."""
+    order: tuple[Fraction, ...] = ()
+    """The exact figure and the tie-breakers, the best first; empty if it is not ranked."""
 
     @property
     def by_name(self) -> tuple[str, str, list[str]]:
@@ -225,17 +266,15 @@ def _board(
     ranked = _ranked(ranked, by, lower_is_better)
     warnings = (*contest.notes, *notes, *(others if left_out else ()), *compared, *_shared_warnings(ranked))
     headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(track, by)
-    certainty = None if blind or not contest.intervals else _certainty(contest, ranked, by, lower_is_better)
-    return Leaderboard(
+    board = Leaderboard(
         track=track.id,
         protocol=ProtocolUsed(**contest.scorer.protocol.describe()),
         truth=tuple(described_input(part, contest.truth) for part in ([] if participant else contest.parts)),
         combined=contest.combined,
         headline=headline,
         warnings=warnings,
-        submissions=tuple(_entries(ranked, headline, participant, blind, certainty)),
+        submissions=tuple(_entries(ranked, headline, participant, blind)),
         blind=blind or None,
-        **(certainty.board if certainty else {}),
         **versions(),
         _title=title(),
         _occasion=occasion(contest.truth),
@@ -243,6 +282,17 @@ def _board(
         _lower_is_better=headline in track.better_lower,
         _entrant=track.entrant,
     )
+    if blind or not contest.intervals:
+        return board
+    from medcontract.evaluation.certainty import RankedRow, with_intervals
+
+    rows = []
+    for each in ranked:
+        if each.rank is not None:
+            its = each.scored.intervals
+            rows.append(RankedRow(getattr(each.verdict, by), its, its._ranked_by.get(by) if its else None))
+    clustered = bool(contest.scorer.protocol.word("cluster"))
+    return with_intervals(board, rows, lower_is_better, clustered, *([coarse] if participant else []))
 
 
 def _ranked(candidates: Sequence[_Candidate], by: str, lower_is_better: bool) -> list[_Candidate]:
@@ -250,17 +300,16 @@ def _ranked(candidates: Sequence[_Candidate], by: str, lower_is_better: bool) ->
 
     Candidates that are not valid are last, by name.
     """
-    for each in candidates:
-        each.rank = None
-    values = {id(each): getattr(each.verdict, by) for each in candidates if each.verdict.valid}
-    good = [each for each in candidates if values.get(id(each)) is not None]
     sign = 1 if lower_is_better else -1
-    order = {id(each): (sign * values[id(each)], *(-value for value in each.verdict.tie_breakers)) for each in good}
-    good.sort(key=lambda each: (order[id(each)], *each.by_name))
+    for each in candidates:
+        value = getattr(each.verdict, by) if each.verdict.valid else None
+        each.rank, each.headline = None, rounded_or_none(value)
+        each.order = () if value is None else (sign * value, *(-other for other in each.verdict.tie_breakers))
+    good = sorted((each for each in candidates if each.order), key=lambda each: (each.order, *each.by_name))
     for place, each in enumerate(good):
-        is_tied = place > 0 and order[id(each)] == order[id(good[place - 1])]
-        each.rank, each.headline = good[place - 1].rank if is_tied else place + 1, rounded(values[id(each)])
-    rest = [each for each in candidates if id(each) not in order]
+        is_tied = place > 0 and each.order == good[place - 1].order
+        each.rank = good[place - 1].rank if is_tied else place + 1
+    rest = [each for each in candidates if not each.order]
     return good + sorted(rest, key=lambda each: (not each.verdict.valid, *each.by_name))
 
 
@@ -275,24 +324,7 @@ def _shared_warnings(candidates: Sequence[_Candidate]) -> list[str]:
     return shared
 
 
-def _certainty(contest: Contest, ranked: Sequence[_Candidate], by: str, lower_is_better: bool) -> Certainty | None:
-    """Say how sure the ranking is, for participants rounded."""
-    from medcontract.evaluation.certainty import RankedRow, of_ranking
-
-    rows = []
-    for each in ranked:
-        if each.rank is not None:
-            intervals = each.scored.intervals
-            figure = None if intervals is None else intervals._ranked_by.get(by)
-            value = getattr(each.verdict, by)
-            rows.append(RankedRow(name=each.name, headline=value, intervals=intervals, by=figure))
-    clustered = bool(contest.scorer.protocol.word("cluster"))
-    return of_ranking(rows, lower_is_better, clustered, coarse if contest.settings.participant else None)
-
-
-def _entries(
-    ranked: Sequence[_Candidate], headline: str, participant: bool, blind: bool, certainty: Certainty | None
-) -> Iterator[LeaderboardEntry]:
+def _entries(ranked: Sequence[_Candidate], headline: str, participant: bool, blind: bool) -> Iterator[LeaderboardEntry]:
     """Return the entries. A name of a figure that may contain data is replaced by a number.
 
     `blind`: without ranks and figures, by name.
@@ -303,7 +335,6 @@ def _entries(
     hidden = sorted(name for name in names if not is_plain(name) and name != headline)
     shown_names = {**{name: name for name in names}, **{name: f"…{n}" for n, name in enumerate(hidden, 1)}}
     shown = coarse if participant else lambda value: value
-    sure = iter(certainty.entries if certainty else ())
     for each in ranked:
         verdict, scored = each.verdict, each.scored
         decision: Any = verdict.decision or None
@@ -322,7 +353,6 @@ def _entries(
             inputs=scored.inputs,
             _number=each.number,
             _flags=tuple(sorted({remark.code for remark in scored.remarks} & FLAGS)),
-            **(next(sure, {}) if each.rank is not None else {}),
         )
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 from unicodedata import unidata_version
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from medcontract._version import __version__
 from medcontract.catalog import problem_codes
 from medcontract.contracts import registry
+from medcontract.contracts.contract import Validated
 from medcontract.errors import BrokenPlugin, report_plugin_errors
 from medcontract.evaluation.loading import Readings, Truth
 from medcontract.parallel.versions import result_versions
@@ -34,6 +35,7 @@ from medcontract.results.tables import Table, explained
 from medcontract.results.validation import Problem
 from medcontract.scoring import scorer as scorers
 from medcontract.scoring import tracks
+from medcontract.scoring.expected import validated
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import Finished, Tally
@@ -179,6 +181,11 @@ def _tables(track: Track, score: Score) -> Iterator[Table]:
             if not isinstance(table, Table):
                 raise BrokenPlugin(f"the tables of the track '{track.id}' must be Tables, not {type(table).__name__}")
             yield explained(table, score)
+
+
+def stated_score(score: Validated[Any]) -> Score:
+    """Return a score that was read from a file, without what only renderers need."""
+    return convert(validated(score).model_dump(), Score)
 
 
 def shown_intervals(found: Intervals | None, result: dict[str, Any] | None, participant: bool) -> Intervals | None:

@@ -9,13 +9,6 @@ from typing import Any
 
 from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
-from medcontract.evaluation.headers import (
-    Header,
-    HeaderOverrides,
-    lacking_fields,
-    require_fields,
-    require_possible_fields,
-)
 from medcontract.evaluation.loading import (
     Readings,
     Truth,
@@ -36,7 +29,15 @@ from medcontract.evaluation.remarks import (
 )
 from medcontract.evaluation.result import Scored, described_input, environment, occasion
 from medcontract.evaluation.selection import describe_unused, notes_on_files, select_files
-from medcontract.evaluation.settings import DEFAULT, Settings
+from medcontract.evaluation.settings import (
+    DEFAULT,
+    Header,
+    HeaderOverrides,
+    Settings,
+    lacking_fields,
+    require_fields,
+    require_possible_fields,
+)
 from medcontract.problems import is_cross_file, plural
 from medcontract.results.score import (
     FailureMode,

@@ -13,17 +13,16 @@ from medcontract.contracts.contract import Validated
 from medcontract.errors import CallError, option, report_plugin_errors, words
 from medcontract.evaluation.compare import protocol_changes
 from medcontract.evaluation.files import GivenFiles, gather, once
-from medcontract.evaluation.result import environment, score_result, versions
+from medcontract.evaluation.result import environment, score_result, stated_score, versions
 from medcontract.evaluation.score import protocol_for, score_files
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.subgroups import CONTRACT as GROUPS
 from medcontract.evaluation.subgroups import Table, parse_by
 from medcontract.problems import Token, pointer
 from medcontract.reading.source import Source, Unreadable, open_source
-from medcontract.results.score import ProtocolUsed, Score, failing_warnings
+from medcontract.results.score import InputFile, ProtocolUsed, Score, failing_warnings
 from medcontract.results.verification import Difference, Verification, VerifiedFile
 from medcontract.scoring import tracks
-from medcontract.scoring.expected import validated
 from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.protocol import fingerprint_of
 from medcontract.scoring.track import Track
@@ -46,7 +45,7 @@ class _Given(Struct, eq=False):
 @report_plugin_errors()
 def verify(score: Validated[Any], given: GivenFiles, settings: Settings) -> Verification:
     """Compute a score again with the protocol and the options that it states. Raises `CallError` for a wrong call."""
-    stated = validated(score)
+    stated = stated_score(score)
     track = tracks.find(stated.track)
     if track is None:
         hint = words("pass ", option("--challenge", "FILE"), " or ", option("--plugin", "MODULE"))
@@ -89,7 +88,7 @@ def _opened(given: GivenFiles, settings: Settings) -> Iterator[_Given]:
 
 
 def _matched(
-    inputs: Sequence[Any], opened: Sequence[_Given], given: GivenFiles, settings: Settings
+    inputs: Sequence[InputFile], opened: Sequence[_Given], given: GivenFiles, settings: Settings
 ) -> tuple[list[VerifiedFile], list[_Given], list[_Given]]:
     """Find the file of each stated input: the one with its hash, else another one of its contract or with its name.
 
@@ -116,7 +115,7 @@ def _matched(
     return files, list(found.values()), left
 
 
-def _verified(file: Any, given: _Given | None) -> VerifiedFile:
+def _verified(file: InputFile, given: _Given | None) -> VerifiedFile:
     sha256 = None if given is None else given.sha256
     return VerifiedFile(
         contract=file.contract, name=file.name, stated=file.sha256, given=sha256,
@@ -140,7 +139,7 @@ def _document(given: _Given) -> Any:
 # --- protocol and options
 
 
-def _as_stated(stated: Any, track: Track, options: Mapping[str, Any], settings: Settings) -> Settings:
+def _as_stated(stated: Score, track: Track, options: Mapping[str, Any], settings: Settings) -> Settings:
     """Return the settings that the score was made with, as far as it states them."""
     result, used = stated.result or {}, stated.protocol
     frozen = FrozenProtocol(
@@ -161,7 +160,7 @@ def _as_stated(stated: Any, track: Track, options: Mapping[str, Any], settings: 
     )  # fmt: skip
 
 
-def _protocol_reasons(stated: Any, track: Track, settings: Settings) -> Iterator[str]:
+def _protocol_reasons(stated: Score, track: Track, settings: Settings) -> Iterator[str]:
     """Say why the score cannot be computed again under its protocol."""
     used = stated.protocol
     if used.id != stated.track or used.fingerprint != fingerprint_of(used.id, used.version, used.parameters):
@@ -173,7 +172,7 @@ def _protocol_reasons(stated: Any, track: Track, settings: Settings) -> Iterator
         yield f"its protocol differs from that of this call: {found}"
 
 
-def _warnings(stated: Any) -> Iterator[str]:
+def _warnings(stated: Score) -> Iterator[str]:
     if stated.medcontract_version != __version__:
         yield f"made with medcontract {stated.medcontract_version}, verified with {__version__}"
     here = environment()
@@ -187,7 +186,7 @@ def _warnings(stated: Any) -> Iterator[str]:
 
 
 def _closest(
-    stated: Any, track: Track, files: Sequence[VerifiedFile], used: Sequence[_Given], settings: Settings
+    stated: Score, track: Track, files: Sequence[VerifiedFile], used: Sequence[_Given], settings: Settings
 ) -> list[Difference]:
     """Compute the score, and compare it. A result does not say whether it was made with a breakdown, and values."""
     given = GivenFiles([(each.source, each.contract) for each in used])
@@ -203,10 +202,10 @@ def _closest(
     return found
 
 
-def _of_score(stated: Any, score: Score, files: Sequence[VerifiedFile]) -> Iterator[Difference]:
+def _of_score(stated: Score, score: Score, files: Sequence[VerifiedFile]) -> Iterator[Difference]:
     if stated.reasons and stated.reasons[-1] == _strict_reason(stated.reasons[-1]):
         score = score._failing_on_warnings()
-    old, new = stated.model_dump(), score.to_dict(show_values=True)
+    old, new = stated.to_dict(), score.to_dict()
     computed = {(each["contract"], each["sha256"]): each for each in new["inputs"]}
     for number, (file, state) in enumerate(zip(old["inputs"], files, strict=True)):
         if state.state == "same":
@@ -222,7 +221,7 @@ def _strict_reason(reason: str) -> str:
     return failing_warnings(int(count)) if count.isascii() and count.isdigit() else ""
 
 
-def _differences(stated: Any, computed: Any, path: tuple[Token, ...]) -> Iterator[Difference]:
+def _differences(stated: object, computed: object, path: tuple[Token, ...]) -> Iterator[Difference]:
     """Compare JSON values. Numbers are compared as values, so that `1` and `1.0` are the same."""
     if isinstance(stated, dict) and isinstance(computed, dict):
         for key in dict.fromkeys((*stated, *computed)):
@@ -244,7 +243,7 @@ def _differences(stated: Any, computed: Any, path: tuple[Token, ...]) -> Iterato
         yield _difference(stated, computed, path)
 
 
-def _difference(stated: Any, computed: Any, path: tuple[Token, ...], one_side: bool | None = None) -> Difference:
+def _difference(stated: object, computed: object, path: tuple[Token, ...], one_side: bool | None = None) -> Difference:
     """Without texts, which may be values of records."""
     shown = [value if isinstance(value, bool | int | float) else None for value in (stated, computed)]
     return Difference(

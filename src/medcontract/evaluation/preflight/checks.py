@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFile, GivenFiles, gather
-from medcontract.evaluation.headers import header_fields, set_options
 from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.preflight.answers import (
     answers_check,
@@ -26,7 +25,7 @@ from medcontract.evaluation.remarks import as_problem, error, warning
 from medcontract.evaluation.result import Scored, environment, score_result, title
 from medcontract.evaluation.score import protocol_for, score_selected, teams_of, track_of
 from medcontract.evaluation.selection import FROM_SUBMISSION, describe_unused, ignored_data, select_files
-from medcontract.evaluation.settings import Settings
+from medcontract.evaluation.settings import Settings, header_fields, set_options
 from medcontract.problems import plain_name, plural, reveals_truth, shorten
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, Score, in_file

@@ -11,13 +11,12 @@ from msgspec.structs import replace
 
 from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Files, read, report_progress
-from medcontract.evaluation.headers import HeaderOverrides
 from medcontract.evaluation.loading import Truth, read_collection, read_submission, read_truth
 from medcontract.evaluation.near_misses import misspelled
 from medcontract.evaluation.remarks import LabelTally
 from medcontract.evaluation.result import Scored
 from medcontract.evaluation.score import score_readings
-from medcontract.evaluation.settings import Settings
+from medcontract.evaluation.settings import HeaderOverrides, Settings
 from medcontract.problems import Finding, is_cross_file, reveals_truth
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import Problem
