@@ -33,7 +33,7 @@ _FOLDER = "conformance"
 _SENT = ("id", "level", "contract", "container", "text", "challenge")
 
 
-class Difference(NamedTuple):
+class Deviation(NamedTuple):
     """A case with another answer."""
 
     level: str
@@ -47,7 +47,7 @@ class Agreement(NamedTuple):
 
     cases: dict[str, int]
     skipped: dict[str, int]
-    differences: tuple[Difference, ...]
+    differences: tuple[Deviation, ...]
 
     def __bool__(self) -> bool:
         return not self.differences
@@ -131,7 +131,7 @@ def run(command: Sequence[str], folder: Path, levels: Iterable[str], *, verdicts
         given = None if answer is None else compared(level, answer, verdicts=verdicts)
         if answer is None or given != expected:
             shown = "no answer" if answer is None else _shown(given)
-            differences.append(Difference(level, case["id"], _shown(expected), shown))
+            differences.append(Deviation(level, case["id"], _shown(expected), shown))
     return Agreement(counts, skipped, tuple(differences))
 
 

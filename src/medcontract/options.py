@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from medcontract.cache import ResultCache
     from medcontract.evaluation.files import GivenFiles
     from medcontract.evaluation.settings import Settings
-    from medcontract.evaluation.subgroups import By, Table
+    from medcontract.evaluation.subgroups import By, GroupTable
     from medcontract.parallel.pool import Pool
     from medcontract.reading.folders import Exclude
     from medcontract.reading.limits import Limits
@@ -123,7 +123,8 @@ class CallOptions:
 
     def files(self, given: Iterable[FileName | TableLike], schema: FileName | None = None) -> GivenFiles:
         """Find the files and tables of the call, and report patterns that match none: they may be misspelled."""
-        from medcontract.evaluation.files import given_files, given_tables
+        from medcontract.evaluation.files import given_files
+        from medcontract.evaluation.named_tables import given_tables
 
         given = list(given)
         tables = [file for file in given if _is_table(file)]
@@ -188,17 +189,17 @@ class CallOptions:
         return {}
 
     @cached_property
-    def _grouping(self) -> tuple[tuple[By, ...], Table | None]:
+    def _grouping(self) -> tuple[tuple[By, ...], GroupTable | None]:
         """The fields to group cases by, and the table with some of them. Raises `CallError` and `InvalidData`."""
         texts = (self.by,) if isinstance(self.by, str) else tuple(self.by)
         if not texts and self.groups is not None:
             raise CallError(words(option("--groups"), " needs ", option("--by", "FIELD")), "name its columns")
         if not texts:
             return (), None
-        from medcontract.evaluation.subgroups import Table, parse_by
+        from medcontract.evaluation.subgroups import GroupTable, parse_by
 
         require_strings(texts)
-        table = None if self.groups is None else Table.read(file_source(os.fspath(self.groups), self.limits))
+        table = None if self.groups is None else GroupTable.read(file_source(os.fspath(self.groups), self.limits))
         return parse_by(texts), table
 
     def frozen(self, protocol: FileName | Protocol) -> FrozenProtocol:
@@ -218,7 +219,7 @@ class CallOptions:
         """The files and tables that were given by the name of their contract, unless a track has such an option."""
         if not self.track_options:
             return {}
-        from medcontract.evaluation.files import contracts_named
+        from medcontract.evaluation.named_tables import contracts_named
         from medcontract.scoring import tracks
 
         options = {option.name for _, option in tracks.options().values()}
@@ -274,7 +275,7 @@ class CallOptions:
 
     def _unknown(self, name: str) -> CallError:
         from medcontract.contracts.suggestions import did_you_mean
-        from medcontract.evaluation.files import contract_names, contracts_named
+        from medcontract.evaluation.named_tables import contract_names, contracts_named
 
         if contracts_named(name):
             kind = type(self.track_options[name]).__name__
@@ -438,7 +439,7 @@ def input_source(file: FileName | bytes | TableLike, contract: str | None, name:
         return input_file(file, name)
     if not _is_table(file):
         raise CallError(f"expected a file or a table, got {type(file).__name__}", TABLES)
-    from medcontract.evaluation.files import require_table_form
+    from medcontract.evaluation.named_tables import require_table_form
     from medcontract.validation.frames import frame_source
 
     source = frame_source(file, name)

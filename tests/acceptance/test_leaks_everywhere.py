@@ -27,7 +27,7 @@ from medcontract.benchmark import BenchmarkReport, ClinicalAccuracyMetric, Reaso
 from medcontract.cli import main, output
 from medcontract.rendering import QUIET, formats_of, render
 from medcontract.rendering.page import View
-from medcontract.results.base import Item, Result
+from medcontract.results.base import Result, ResultItem
 from medcontract.results.preflight import Fix
 from medcontract.results.validation import Validation
 from medcontract.testing import assert_valid
@@ -242,7 +242,7 @@ def entrances(result: Any, show_values: bool = False) -> Iterator[tuple[str, str
     """Every text that a result can become, by name."""
     yield "repr", repr(result)
     yield "str", f"{result} {result!s}"
-    if isinstance(result, Item):
+    if isinstance(result, ResultItem):
         yield "to_dict", json.dumps(without_results(result.to_dict(show_values)), ensure_ascii=False)
     if not isinstance(result, Result):
         return

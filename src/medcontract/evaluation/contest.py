@@ -26,7 +26,7 @@ from medcontract.errors import (
     plugin_failure,
 )
 from medcontract.evaluation.files import Files, GivenFile, gather, path_of
-from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.loading import LoadedTruth, read_auxiliary, read_truth
 from medcontract.evaluation.result import Scored, environment
 from medcontract.evaluation.score import protocol_for, score_against, track_of
 from medcontract.evaluation.selection import reason_for, skipped_problems, unused_problems
@@ -327,11 +327,11 @@ class _SentTruth(Struct, kw_only=True):
     plain: dict[str, Any]
     """What can be sent as it is, by field of the truth."""
 
-    def open(self) -> Truth:
+    def open(self) -> LoadedTruth:
         track = tracks.track(self.track)
         scorer = track.scorer(self.protocol, self.settings.scoring, self.expected)
         pairs = {pair.truth: pair for pair in scorer.pairs}
-        truth = Truth(track=track, scorer=scorer, **self.plain)
+        truth = LoadedTruth(track=track, scorer=scorer, **self.plain)
         truth.expected = {name: Expected.of(pairs[name], each) for name, each in self.expected.items()}
         for name, fields in self.fields.items():
             truth.expected[name].fields = fields

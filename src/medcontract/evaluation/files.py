@@ -13,12 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.addresses import Address, as_address, is_archive, real_path
-from medcontract.containers import BY_ENDING, FRAME, is_table
+from medcontract.containers import BY_ENDING, is_table
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink, Validated
-from medcontract.contracts.recognition import Recognized, is_truth_or_submission, of_columns, other_role, role_by_name
+from medcontract.contracts.recognition import is_truth_or_submission, other_role, role_by_name
 from medcontract.errors import LIST_CONTRACTS, CallError, NotRecognized, option, words
-from medcontract.evaluation.selection import SkippedFile, describe_skipped, skipped, without_contract_option
+from medcontract.evaluation.selection import IgnoredFile, describe_skipped, skipped, without_contract_option
 from medcontract.problems import Finding
 from medcontract.reading.folders import Exclude
 from medcontract.reading.source import STDIN, Source, open_source
@@ -30,7 +30,6 @@ from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
     from medcontract.evaluation.settings import Settings
-    from medcontract.extras import TableLike
     from medcontract.reading.folders import Listing
     from medcontract.reading.limits import Limits
 
@@ -47,7 +46,7 @@ class GivenFiles(NamedTuple):
     files: Sequence[GivenFile]
     found: Mapping[str, str] = MappingProxyType({})
     """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
-    skipped: tuple[SkippedFile, ...] = ()
+    skipped: tuple[IgnoredFile, ...] = ()
     """The files in these folders that are not read, because of their names."""
 
 
@@ -56,7 +55,7 @@ class Expanded(NamedTuple):
 
     files: list[str | Source]
     """Entries of a folder that cannot be read are included, as a source with the reason."""
-    skipped: tuple[SkippedFile, ...] = ()
+    skipped: tuple[IgnoredFile, ...] = ()
     is_archive: bool = False
 
 
@@ -78,9 +77,13 @@ def given_files(
     `others`: other files that the call reads. `limits`: for archives. `exclude`: files in folders that are not read.
     `named`: files by the name of their contract, which is recognized if several have this name.
     """
-    by_name = [(as_address(os.fspath(path)), contracts_named(name)) for name, path in named.items()]
-    named_ids = [(path, ids[0] if len(ids) == 1 else None) for path, ids in by_name]
-    wanted = matching([*(split(name, contract) for name in names), *named_ids])
+    by_name: list[tuple[str, str | None]] = []
+    if named:
+        from medcontract.evaluation.named_tables import contracts_named
+
+        by_id = [(as_address(os.fspath(path)), contracts_named(name)) for name, path in named.items()]
+        by_name = [(path, ids[0] if len(ids) == 1 else None) for path, ids in by_id]
+    wanted = matching([*(split(name, contract) for name in names), *by_name])
     stdin_once([*(path for path, _ in wanted), schema, *others])
     for path, contract_id in wanted:
         if contract_id and schema:
@@ -194,64 +197,6 @@ def input_file(file: FileName | bytes, name: str | None) -> Source:
     return source
 
 
-def given_tables(tables: Iterable[TableLike], named: Mapping[str, TableLike]) -> list[tuple[Source, str | None]]:
-    """Return the tables of a call, each with its contract.
-
-    `named`: by the name of their contract, such as `truth`, or by its id. The contract of the others is recognized from
-    their columns. Raises `CallError` for a table of another contract than its name says.
-    """
-    found = [table_source(table) for table in tables]
-    for name, table in named.items():
-        source, recognized = table_source(table, name)
-        found.append((source, _contract_named(name, recognized)))
-        require_table_form(source, found[-1][1])
-    return found
-
-
-def table_source(table: TableLike, name: str | None = None) -> tuple[Source, str | None]:
-    """Return a table with its name, or that of the contract, and the contract that is recognized from its columns."""
-    from medcontract.reading.cells import FrameSource
-    from medcontract.validation.frames import frame_source
-
-    source = frame_source(table, name=name)
-    if not isinstance(source, FrameSource):
-        return source, None
-    found = of_columns(frozenset(source.columns))
-    contract_id = found.contract_id if isinstance(found, Recognized) else None
-    source.name = name or (contract_id or "/<frame>").partition("/")[2]
-    return source, contract_id
-
-
-def require_table_form(source: Source, contract_id: str | None) -> None:
-    """Raise `CallError` for a table in memory of a contract that is not flat."""
-    if source.container is FRAME and contract_id is not None and not registry.find(contract_id).columns:
-        flat = ", ".join(sorted(each.id for each in registry.compiled().values() if each.columns))
-        raise CallError(f"{contract_id} has no table form", f"use one of: {flat}")
-
-
-def contract_names() -> list[str]:
-    """Return the names of contracts as arguments: `lab_labels` for extraction/lab-labels."""
-    return [each.id.partition("/")[2].replace("-", "_") for track in registry.tracks().values() for each in track]
-
-
-def contracts_named(name: str) -> list[str]:
-    """Return the contracts that an argument can mean: `lab_labels` is the name of extraction/lab-labels."""
-    name = name.replace("_", "-")
-    known = (each.id for track in registry.tracks().values() for each in track)
-    return [each for each in known if name in (each, each.partition("/")[2])]
-
-
-def _contract_named(name: str, recognized: str | None) -> str | None:
-    """Return the contract of a table that is given by name; None if its columns match no contract."""
-    candidates = contracts_named(name)
-    flat = [each for each in candidates if registry.find(each).columns]
-    if len(flat) < 2:
-        return (flat or candidates)[0]
-    if recognized is None or recognized in flat:
-        return recognized
-    raise CallError(f"'{name}' has the columns of {recognized}", f"expected a table of {' or '.join(flat)}")
-
-
 class Files:
     """The files of one call, by contract."""
 
@@ -264,7 +209,7 @@ class Files:
         self._unread_because: dict[str, Problem] = {}
         self.unrecognized: list[FileReport] = []
         """Files in a folder that match no contract."""
-        self.skipped: Sequence[SkippedFile] = ()
+        self.skipped: Sequence[IgnoredFile] = ()
         """Files in a folder that are not read, because they do not have the extension of a data file."""
         self.found: Collection[str] = ()
         """Files that were found in a folder, not named in the call."""

@@ -73,7 +73,7 @@ class InvalidIds(Struct):
         self.complete = len(validators) == len(parts) and records == self.identified
 
 
-class Truth(Struct, kw_only=True):
+class LoadedTruth(Struct, kw_only=True):
     """What submissions are scored against."""
 
     track: Track
@@ -144,7 +144,7 @@ def read_truth(
     frozen: FrozenProtocol | None = None,
     fields: Sequence[str] = (),
     phase_key: PhaseKey | None = None,
-) -> Truth:
+) -> LoadedTruth:
     """Read the truth among the files. Raises `CallError` if there is none.
 
     Values of `fields` are kept, where the truth has them. Nothing can be scored against it if `frozen` is another
@@ -153,7 +153,7 @@ def read_truth(
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
         raise no_truth(track.roles, files)
-    truth = Truth(track=track, scorer=scorer)
+    truth = LoadedTruth(track=track, scorer=scorer)
     rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
     competition = track.roles.auxiliaries("competition")
     later = {name for name in competition if any(r.other in track.roles.truths for r in registry.find(name).file_rules)}
@@ -196,7 +196,7 @@ def read_truth(
     return truth
 
 
-def _read_clusters(truth: Truth, pair: Pair, files: Files) -> list[str]:
+def _read_clusters(truth: LoadedTruth, pair: Pair, files: Files) -> list[str]:
     """Read which cases are drawn together for intervals, if the truth does not say so. Returns what is wrong.
 
     Raises `CallError` if no file does.
@@ -212,7 +212,7 @@ def _read_clusters(truth: Truth, pair: Pair, files: Files) -> list[str]:
     return wrong
 
 
-def no_field(flag: str, field: str, truth: Truth, pairs: Sequence[Pair], others: Iterable[str] = ()) -> CallError:
+def no_field(flag: str, field: str, truth: LoadedTruth, pairs: Sequence[Pair], others: Iterable[str] = ()) -> CallError:
     """Say that no file has a field: neither the truth, nor a list of cases, nor another file with fields `others`."""
     from medcontract.contracts.suggestions import did_you_mean
 
@@ -225,7 +225,9 @@ def no_field(flag: str, field: str, truth: Truth, pairs: Sequence[Pair], others:
     return CallError(words(option(flag), f": no file has a field '{field}'"), hint)
 
 
-def values_in_lists(field: str, pair: Pair, truth: Truth, files: Files) -> tuple[Mapping[Any, Any], list[str]] | None:
+def values_in_lists(
+    field: str, pair: Pair, truth: LoadedTruth, files: Files
+) -> tuple[Mapping[Any, Any], list[str]] | None:
     """Read a field of a list of cases, by their ids. Also returns what is wrong with the list. None: no list has it."""
     for role in truth.track.roles.expected_ids:
         parts = files.groups.get(role.contract)
@@ -237,7 +239,7 @@ def values_in_lists(field: str, pair: Pair, truth: Truth, files: Files) -> tuple
     return None
 
 
-def _restrict(truth: Truth, key: PhaseKey | None) -> None:
+def _restrict(truth: LoadedTruth, key: PhaseKey | None) -> None:
     """Keep the expected items of the phase of the protocol. Raises `CallError` without its key."""
     protocol = truth.scorer.protocol
     phase = protocol.word("phase")
@@ -300,7 +302,7 @@ class _AuxiliarySink(Kept, kw_only=True):
 
 def read_collection(
     parts: Sequence[Part],
-    truth: Truth,
+    truth: LoadedTruth,
     checks: Sequence[RecordCheck] = (),
     id_sinks: Sequence[Expected] = (),
 ) -> list[Any] | None:
@@ -318,7 +320,7 @@ def read_collection(
 
 
 def _read_auxiliaries(
-    truth: Truth, documents: dict[str, Any], files: Files, wanted: Callable[[str, Sequence[Part]], bool]
+    truth: LoadedTruth, documents: dict[str, Any], files: Files, wanted: Callable[[str, Sequence[Part]], bool]
 ) -> list[str]:
     """Read auxiliary files: documents as they are, of collections what the track keeps. Returns what is wrong."""
     reasons: list[str] = []
@@ -336,7 +338,7 @@ def _read_auxiliaries(
     return reasons
 
 
-def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
+def read_auxiliary(truth: LoadedTruth, files: Files) -> tuple[dict[str, Any], list[str]]:
     """Read the auxiliary files that were not read with the truth. Also returns what is wrong with them."""
     documents: dict[str, Any] = dict(truth.documents)
     reasons = _read_auxiliaries(truth, documents, files, lambda name, parts: not parts[0].validator)
@@ -354,7 +356,7 @@ def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str
 class Readings(Struct, kw_only=True):
     """What was read for a score, before counting."""
 
-    truth: Truth
+    truth: LoadedTruth
     files: Files
     documents: dict[str, Any]
     reasons: list[str]
@@ -386,7 +388,7 @@ class Readings(Struct, kw_only=True):
         return self.files.take(pair.submission for pair in self.truth.scorer.pairs).parts()
 
 
-def read_submission(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Readings:
+def read_submission(truth: LoadedTruth, files: Files, settings: Settings, given: HeaderOverrides) -> Readings:
     """Read auxiliary files, stream the submission, and pair it with the truth."""
     documents, reasons = read_auxiliary(truth, files)
     found = Readings(truth=truth, files=files, documents=documents, reasons=reasons)
@@ -426,7 +428,7 @@ def _elsewhere(pairing: Pairing, in_phase: Sequence[int]) -> int:
     return sum(any(number in marks for marks in runs) for number in others)
 
 
-def _read_pair(parts: Sequence[Part], pairing: Pairing, truth: Truth, settings: Settings) -> None:
+def _read_pair(parts: Sequence[Part], pairing: Pairing, truth: LoadedTruth, settings: Settings) -> None:
     """Pair the records with their truth, in chunks if that pays off."""
     pool = settings.pool_for(parts)
     if pool and not truth.pairs:

@@ -15,7 +15,7 @@ from medcontract.catalog import problem_codes
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated
 from medcontract.errors import BrokenPlugin, report_plugin_errors
-from medcontract.evaluation.loading import Readings, Truth
+from medcontract.evaluation.loading import LoadedTruth, Readings
 from medcontract.parallel.versions import result_versions
 from medcontract.problems import shorten
 from medcontract.results.score import (
@@ -206,7 +206,7 @@ def _coarse(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     return bounds and (coarse(bounds[0]), coarse(bounds[1]))
 
 
-def occasion(found: Readings | Truth) -> str:
+def occasion(found: Readings | LoadedTruth) -> str:
     """Return the event and the date that headers name, in one line."""
     known: dict[str, str] = {}
     truth = found.truth if isinstance(found, Readings) else found
@@ -215,7 +215,7 @@ def occasion(found: Readings | Truth) -> str:
     return ", ".join(known[name] for name in _OCCASION if name in known)
 
 
-def described_input(part: Part, truth: Truth) -> InputFile:
+def described_input(part: Part, truth: LoadedTruth) -> InputFile:
     return InputFile(
         contract=part.contract.id,
         name=part.name,

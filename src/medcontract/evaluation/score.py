@@ -10,8 +10,8 @@ from typing import Any
 from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
 from medcontract.evaluation.loading import (
+    LoadedTruth,
     Readings,
-    Truth,
     fields_of,
     no_submission,
     no_truth,
@@ -162,7 +162,7 @@ def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
     return {name for pair in scorer.pairs for name in (pair.truth, pair.submission)} | set(roles.auxiliaries())
 
 
-def score_against(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:
+def score_against(truth: LoadedTruth, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:
     """Score the submission among the files."""
     readings = read_submission(truth, files, settings, given)
     if not any(files.groups.get(pair.submission) for pair in truth.scorer.pairs) and not files.unread:
@@ -264,7 +264,7 @@ def _add_subgroups(scored: Scored, readings: Readings, columns: list[Any] | None
         scored.inputs = tuple(sorted((*scored.inputs, settings.groups.described()), key=lambda i: (i.contract, i.name)))
 
 
-def _lists_with(truth: Truth, settings: Settings) -> set[str]:
+def _lists_with(truth: LoadedTruth, settings: Settings) -> set[str]:
     """Return the contracts of lists of cases with a field to group by, or whose cases are drawn together."""
     fields = {by.field for by in settings.by if not settings.participant}
     if not any(truth.scorer.protocol.word("cluster") in fields_of(name) for name in truth.expected):
@@ -327,7 +327,7 @@ def _wrong_files(pairings: Iterable[Pairing], files: Files, track: Track) -> Ite
 
 
 def _assembled(
-    truth: Truth, verdict: Finished, parts: Sequence[Part], unread: Sequence[FileReport], participant: bool
+    truth: LoadedTruth, verdict: Finished, parts: Sequence[Part], unread: Sequence[FileReport], participant: bool
 ) -> Scored:
     """Return the outcome with the files and their problems."""
     reports = [(part.name, part.report) for part in parts]
@@ -373,7 +373,7 @@ def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, giv
         *(f"{part.name} ({part.contract.id}) is not needed" for part in others),
         *files.notes,
     )
-    scored = _assembled(Truth(track=track, scorer=scorer), verdict, parts, files.unread, settings.participant)
+    scored = _assembled(LoadedTruth(track=track, scorer=scorer), verdict, parts, files.unread, settings.participant)
     header = {name: getattr(result, name, None) for name in ("team_name", "model_id")}
     scored.team = next(iter(teams_of({track.roles.result: header}, {})), None)
     return scored

@@ -41,7 +41,7 @@ _ABOUT = frozenset(
 """Names, without extension, of files that are not data."""
 
 
-class SkippedFile(NamedTuple):
+class IgnoredFile(NamedTuple):
     """A file in a folder that is not read, because of its name."""
 
     path: str
@@ -66,35 +66,35 @@ class SkippedFile(NamedTuple):
         return printable(os.path.basename(self.path))
 
 
-def skipped(path: str) -> SkippedFile:
+def skipped(path: str) -> IgnoredFile:
     """Say why a file that does not have the extension of a data file is not read."""
     name = os.path.basename(path).lower()
     stem, extension = os.path.splitext(name)
     inner = os.path.splitext(stem)[1]
     if name.endswith(_ARCHIVES):
-        return SkippedFile(path, "an archive in a folder is not read", "unpack it, or submit it alone")
+        return IgnoredFile(path, "an archive in a folder is not read", "unpack it, or submit it alone")
     if extension in _SPREADSHEETS:
-        return SkippedFile(path, "a spreadsheet is not read", "save it as .csv")
+        return IgnoredFile(path, "a spreadsheet is not read", "save it as .csv")
     if extension in _COMPRESSED:
         hint = "decompress it, or use .gz" if inner in BY_ENDING else None
-        return SkippedFile(path, f"{extension} is not supported", hint)
+        return IgnoredFile(path, f"{extension} is not supported", hint)
     if extension == inner == ".gz":
-        return SkippedFile(path, "it is gzipped twice", "decompress it once")
+        return IgnoredFile(path, "it is gzipped twice", "decompress it once")
     if inner in BY_ENDING:  # predictions.csv.txt, predictions.json.bak
-        return SkippedFile(path, f"its extension is {extension}", f"if it is data, rename it to end in {inner}")
+        return IgnoredFile(path, f"its extension is {extension}", f"if it is data, rename it to end in {inner}")
     if extension == ".gz" or extension not in _OTHER_DATA or stem in _ABOUT or name.startswith("."):
-        return SkippedFile(path)
+        return IgnoredFile(path)
     message = f"its extension is {extension}" if extension else "it has no extension"
     *most, last = BY_ENDING
-    return SkippedFile(path, message, f"if it is data, convert it to {', '.join(most)} or {last}")
+    return IgnoredFile(path, message, f"if it is data, convert it to {', '.join(most)} or {last}")
 
 
-def describe_skipped(files: Sequence[SkippedFile]) -> str:
+def describe_skipped(files: Sequence[IgnoredFile]) -> str:
     """Describe all skipped files in one line; those that are not data are grouped."""
     return "; ".join([*_notes_on_skipped(files), *_other_files(files)])
 
 
-def _other_files(files: Sequence[SkippedFile]) -> list[str]:
+def _other_files(files: Sequence[IgnoredFile]) -> list[str]:
     """Name the first files that are not data, as one text."""
     others = [file.name for file in files if not file.may_be_data]
     left = len(others) - _FEW
@@ -102,7 +102,7 @@ def _other_files(files: Sequence[SkippedFile]) -> list[str]:
     return [f"not {'data files' if others[1:] else 'a data file'}: {listed}"] if others else []
 
 
-def _notes_on_skipped(files: Sequence[SkippedFile]) -> list[str]:
+def _notes_on_skipped(files: Sequence[IgnoredFile]) -> list[str]:
     notes = [f"{file.name} is ignored: {file.reason}" for file in files if file.may_be_data]
     return _first(notes, "with other extensions")
 
@@ -113,7 +113,7 @@ def _first(notes: list[str], which: str) -> list[str]:
     return notes[:_MOST_LISTED] + ([f"{plural(left, 'more file')} {which} ignored"] if left > 0 else [])
 
 
-def skipped_problems(files: Sequence[SkippedFile]) -> tuple[FileProblem, ...]:
+def skipped_problems(files: Sequence[IgnoredFile]) -> tuple[FileProblem, ...]:
     """Return the problems of files that may be data but are not read."""
     return tuple(
         FileProblem(file=file.name, code="MC005", severity="error", message=file.message, hint=file.hint)

@@ -25,7 +25,7 @@ from medcontract.validation.report import ProblemCollector
 
 if TYPE_CHECKING:
     from medcontract.evaluation.files import Files
-    from medcontract.evaluation.subgroups import By, Table
+    from medcontract.evaluation.subgroups import By, GroupTable
     from medcontract.parallel.pool import Pool
 
 
@@ -60,7 +60,7 @@ class Settings(NamedTuple):
     """Header fields that the caller sets."""
     by: tuple[By, ...] = ()
     """The fields to group cases by."""
-    groups: Table | None = None
+    groups: GroupTable | None = None
     """A table with fields to group by."""
     header_if_absent: bool = False
     """Ignore those that the files contain."""

@@ -102,7 +102,7 @@ def parse_by(texts: Iterable[str]) -> tuple[By, ...]:
 # --- the values of cases
 
 
-class Table(NamedTuple):
+class GroupTable(NamedTuple):
     """A table that gives the groups of cases (`--groups`)."""
 
     source: Source
@@ -110,7 +110,7 @@ class Table(NamedTuple):
     rows: int
 
     @classmethod
-    def read(cls, source: Source) -> Table:
+    def read(cls, source: Source) -> GroupTable:
         """Read a table of any structure. Raises `InvalidData`, and `CallError` if there is no such file."""
         from medcontract.challenges.new.read import load_table
 
@@ -145,7 +145,7 @@ Column = Mapping[str, Sequence[Value]]
 """The group of each expected item, by the contract of its truth."""
 
 
-def columns_of(readings: Readings, wanted: Sequence[By], table: Table | None) -> list[Column]:
+def columns_of(readings: Readings, wanted: Sequence[By], table: GroupTable | None) -> list[Column]:
     """Return the groups by each field. Raises `CallError` and `MedcontractError`."""
     expected = readings.truth.expected
     pairs = [pair for pair in readings.truth.scorer.pairs if pair.truth in expected]
@@ -161,7 +161,7 @@ def columns_of(readings: Readings, wanted: Sequence[By], table: Table | None) ->
     return found
 
 
-def _values(field: str, pair: Pair, readings: Readings, table: Table | None) -> Sequence[Any] | None:
+def _values(field: str, pair: Pair, readings: Readings, table: GroupTable | None) -> Sequence[Any] | None:
     """Return the value of each expected item: from the table, the truth or a list of cases. None: there is no field."""
     expected = readings.truth.expected[pair.truth]
     known: Mapping[Any, Any]

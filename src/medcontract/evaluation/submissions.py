@@ -21,9 +21,9 @@ from medcontract.evaluation.files import (
     no_data_files,
     path_of,
     split_known,
-    table_source,
 )
-from medcontract.evaluation.selection import SkippedFile, skipped
+from medcontract.evaluation.named_tables import table_source
+from medcontract.evaluation.selection import IgnoredFile, skipped
 from medcontract.extras import TABLES, is_table
 from medcontract.reading.folders import Exclude, missing_file_hint, why_refused, why_unreadable
 from medcontract.reading.limits import Limits
@@ -44,7 +44,7 @@ class Submission(Struct, frozen=True, kw_only=True):
     is_folder: bool = True
     """Whether the files were found in a folder or an archive."""
     is_archive: bool = False
-    skipped: tuple[SkippedFile, ...] = ()
+    skipped: tuple[IgnoredFile, ...] = ()
     """Files in the folder that are not read, because of their names."""
     measured: tuple[str | Source, ...] | None = None
     """Files with measurements by the organizer; None if there are none for any submission."""

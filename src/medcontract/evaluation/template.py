@@ -36,7 +36,7 @@ class Template(NamedTuple):
     """Whether it is valid although fields are not filled in, since the contract allows null or blank values there."""
 
 
-class _Copied(NamedTuple):
+class _Ids(NamedTuple):
     """What is copied from a file of cases."""
 
     fields: tuple[str, ...]
@@ -81,7 +81,7 @@ def expected_ids(
 
 def _rows_of(
     contract: CompiledContract, cases: Source, cases_contract: str | None
-) -> tuple[_Copied, list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[_Ids, list[dict[str, Any]], dict[str, Any]]:
     """Return what is copied from the cases: for each of them, and of their header."""
     collector = ProblemCollector(_KEPT_PROBLEMS)
     found = identify(cases, cases_contract, collector)
@@ -110,7 +110,7 @@ def _rows_of(
     return copied, rows, {name: getattr(validator.reader.header, name, None) for name in copied.header}
 
 
-def _copied(contract: CompiledContract, given: CompiledContract) -> _Copied:
+def _copied(contract: CompiledContract, given: CompiledContract) -> _Ids:
     """Say what to copy from a file of the given contract. Raises `CallError` if it has no ids for this one."""
     sources = dict(_sources(contract))
     if given.id in sources:
@@ -122,7 +122,7 @@ def _copied(contract: CompiledContract, given: CompiledContract) -> _Copied:
     shared = _shared_fields(contract, given)
     if given.kind == "document" or not shared:
         raise CallError(f"{given.id} does not have the ids of {contract.id}")
-    return _Copied(shared)
+    return _Ids(shared)
 
 
 def _shared_fields(contract: CompiledContract, given: CompiledContract) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def _shared_fields(contract: CompiledContract, given: CompiledContract) -> tuple
     return tuple(name for name in unique if name in given.record)
 
 
-def _sources(contract: CompiledContract) -> Iterator[tuple[str, _Copied]]:
+def _sources(contract: CompiledContract) -> Iterator[tuple[str, _Ids]]:
     """Return the contracts whose ids a file must cover, and those that list the same ids."""
     header = tuple(rule.field for rule in contract.file_rules if isinstance(rule, Equal))
     for rule in contract.file_rules:
@@ -141,11 +141,11 @@ def _sources(contract: CompiledContract) -> Iterator[tuple[str, _Copied]]:
         ids = tuple(name for name in (rule.with_field, rule.field) if name)
         listed = {name for each, _ in lists for form in each.forms for name in form}
         fields = tuple(name for name in _required_fields(contract)[0] if name in ids or name in listed)
-        yield rule.other, _Copied(fields, header=header)
+        yield rule.other, _Ids(fields, header=header)
         for each, stand_in in lists:
-            yield each.id, _Copied(fields, stand_in.where, header)
+            yield each.id, _Ids(fields, stand_in.where, header)
     for each, stand_in in _id_lists(contract.id):  # it is a truth itself
-        yield each.id, _Copied(_shared_fields(contract, each), stand_in.where, header)
+        yield each.id, _Ids(_shared_fields(contract, each), stand_in.where, header)
 
 
 def _id_lists(truth: str) -> Iterator[tuple[CompiledContract, StandIn]]:

@@ -17,7 +17,7 @@ from medcontract.evaluation.result import environment, score_result, stated_scor
 from medcontract.evaluation.score import protocol_for, score_files
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.subgroups import CONTRACT as GROUPS
-from medcontract.evaluation.subgroups import Table, parse_by
+from medcontract.evaluation.subgroups import GroupTable, parse_by
 from medcontract.problems import Token, pointer
 from medcontract.reading.source import Source, Unreadable, open_source
 from medcontract.results.score import InputFile, ProtocolUsed, Score, failing_warnings
@@ -60,7 +60,7 @@ def verify(score: Validated[Any], given: GivenFiles, settings: Settings) -> Veri
     tables = [each for each in used if each.contract == GROUPS]
     used = [each for each in used if each not in tables]
     settings = _as_stated(stated, track, options, settings)._replace(
-        by=parse_by(stated.by or ()), groups=Table.read(tables[0].source) if tables else None
+        by=parse_by(stated.by or ()), groups=GroupTable.read(tables[0].source) if tables else None
     )
     reasons = [*_protocol_reasons(stated, track, settings)]
     missing = [file.name for file in files if file.state == "missing"]

@@ -37,7 +37,7 @@ TrackResult = Annotated[dict[str, Any], "TrackResult"]
 """A document of the result contract of the track in the field `track`."""
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class ResultItem(Struct, frozen=True, kw_only=True):
     """A part of a result.
 
     Its fields are those of the JSON output. A field whose name starts with `_` is for renderers: it may contain values
@@ -73,7 +73,7 @@ class Item(Struct, frozen=True, kw_only=True):
         return f"<{' '.join(filter(None, (type(self).__name__, self._summary())))}>"
 
 
-class Result(Item, frozen=True, kw_only=True):
+class Result(ResultItem, frozen=True, kw_only=True):
     """What a function of `medcontract.api` returns: the document that the command prints with `--format json`."""
 
     _columns: ClassVar[tuple[str, ...]] = ()
@@ -134,10 +134,10 @@ class Result(Item, frozen=True, kw_only=True):
         return True
 
 
-T = TypeVar("T", bound=Item)
+T = TypeVar("T", bound=ResultItem)
 
 
-class Listing(Result, Generic[T], frozen=True, kw_only=True):
+class ResultList(Result, Generic[T], frozen=True, kw_only=True):
     """A result that is a list: it has a length, and it can be iterated."""
 
     _listed: ClassVar[str]
@@ -165,7 +165,7 @@ def plain(value: object, show_values: bool = False) -> Any:
         return str(value) if value.isascii() else printable(value)  # a `Wording` becomes a plain string
     if value is None or isinstance(value, int | float):
         return value
-    if isinstance(value, Item):
+    if isinstance(value, ResultItem):
         return value._data(show_values)
     if isinstance(value, tuple | list):
         return [plain(each, show_values) for each in value]

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Result, Row, Sha256, Str, Unit
+from medcontract.results.base import Result, ResultItem, Row, Sha256, Str, Unit
 from medcontract.results.score import Environment
 
 
@@ -20,7 +20,7 @@ class RowKind(NamedTuple):
     """The rows are gates: all are shown, with their state and reason."""
 
 
-class Delta(Item, frozen=True, kw_only=True):
+class Delta(ResultItem, frozen=True, kw_only=True):
     """A figure in both results."""
 
     name: Str
@@ -52,7 +52,7 @@ class Delta(Item, frozen=True, kw_only=True):
         return self.before != self.after
 
 
-class ComparedRow(Item, frozen=True, kw_only=True):
+class ComparedRow(ResultItem, frozen=True, kw_only=True):
     """A row of a list in both results, such as a run, a case, a document or a gate."""
 
     kind: Str

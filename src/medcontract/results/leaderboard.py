@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Count, Item, NonNegative, Position, Result, Row, Str, Unit, plain
+from medcontract.results.base import Count, NonNegative, Position, Result, ResultItem, Row, Str, Unit, plain
 from medcontract.results.score import Environment, FileProblem, InputFile, Processing, ProtocolUsed
 
 
-class Neighbors(Item, frozen=True, kw_only=True):
+class Neighbors(ResultItem, frozen=True, kw_only=True):
     """Two submissions with adjacent ranks."""
 
     above: Str
@@ -30,7 +30,7 @@ class Neighbors(Item, frozen=True, kw_only=True):
     """`p`, corrected by Holm for the number of neighbors."""
 
 
-class RankingIntervals(Item, frozen=True, kw_only=True):
+class RankingIntervals(ResultItem, frozen=True, kw_only=True):
     """What the intervals of a ranking are computed from."""
 
     level: Unit
@@ -53,7 +53,7 @@ class RankingIntervals(Item, frozen=True, kw_only=True):
 _OF_INTERVALS = ("interval", "rank_interval", "first_share", "tied_with_first")
 
 
-class LeaderboardEntry(Item, frozen=True, kw_only=True):
+class LeaderboardEntry(ResultItem, frozen=True, kw_only=True):
     """A submission in a ranking."""
 
     rank: Position | None
@@ -105,7 +105,7 @@ class LeaderboardEntry(Item, frozen=True, kw_only=True):
         return {**data, **{name: data.get(name) for name in _OF_INTERVALS}} if self._with_intervals else data
 
 
-class CombinedScore(Item, frozen=True, kw_only=True):
+class CombinedScore(ResultItem, frozen=True, kw_only=True):
     """How metrics were combined into one score."""
 
     weights: dict[str, NonNegative]

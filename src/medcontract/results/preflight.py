@@ -7,14 +7,14 @@ from typing import Literal
 from msgspec.structs import replace
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Listing, Position, Result, Row, Str
+from medcontract.results.base import Position, Result, ResultItem, ResultList, Row, Str
 from medcontract.results.score import FileProblem, Score, failing_warnings
 from medcontract.results.validation import PROBLEM_COLUMNS, FileReport
 
 Status = Literal["passed", "failed", "skipped"]
 
 
-class Check(Item, frozen=True, kw_only=True):
+class Check(ResultItem, frozen=True, kw_only=True):
     """One check of a submission."""
 
     id: Str
@@ -57,7 +57,7 @@ class Check(Item, frozen=True, kw_only=True):
         return f"{self.id}: {self.status}"
 
 
-class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
+class Preflight(ResultList[FileProblem], frozen=True, kw_only=True):
     """The output of `medcontract preflight`."""
 
     ready: bool
@@ -120,7 +120,7 @@ class Preflight(Listing[FileProblem], frozen=True, kw_only=True):
         return f"{'ready' if self.ready else 'not ready'}: {len(self.checks)} checks, {failed} failed"
 
 
-class RepairMade(Item, frozen=True, kw_only=True):
+class RepairMade(ResultItem, frozen=True, kw_only=True):
     """A repair, without any value of a record."""
 
     what: Str

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Code, Count, Item, Listing, Position, Result, Row, Sha256, Str
+from medcontract.results.base import Code, Count, Position, Result, ResultItem, ResultList, Row, Sha256, Str
 from medcontract.results.score import Environment
 
 
-class ContractInfo(Item, frozen=True, kw_only=True):
+class ContractInfo(ResultItem, frozen=True, kw_only=True):
     """A contract."""
 
     id: Str
@@ -29,7 +29,7 @@ class ContractInfo(Item, frozen=True, kw_only=True):
         return self.id
 
 
-class ContractList(Listing[ContractInfo], frozen=True, kw_only=True):
+class ContractList(ResultList[ContractInfo], frozen=True, kw_only=True):
     """The output of `medcontract schema list`."""
 
     contracts: tuple[ContractInfo, ...]
@@ -41,7 +41,7 @@ class ContractList(Listing[ContractInfo], frozen=True, kw_only=True):
         return plural(len(self.contracts), "contract")
 
 
-class ExplainedCode(Item, frozen=True, kw_only=True):
+class ExplainedCode(ResultItem, frozen=True, kw_only=True):
     """The explanation of a code."""
 
     code: Code
@@ -59,7 +59,7 @@ class ExplainedCode(Item, frozen=True, kw_only=True):
         return self.code
 
 
-class Explanation(Listing[ExplainedCode], frozen=True, kw_only=True):
+class Explanation(ResultList[ExplainedCode], frozen=True, kw_only=True):
     """The output of `medcontract explain`."""
 
     codes: tuple[ExplainedCode, ...]
@@ -74,7 +74,7 @@ class Explanation(Listing[ExplainedCode], frozen=True, kw_only=True):
         return plural(len(self.codes), "code")
 
 
-class Parameter(Item, frozen=True, kw_only=True):
+class Parameter(ResultItem, frozen=True, kw_only=True):
     """A parameter of a protocol."""
 
     name: Str
@@ -90,7 +90,7 @@ class Parameter(Item, frozen=True, kw_only=True):
     """The value as a decimal, with all digits."""
 
 
-class Formula(Item, frozen=True, kw_only=True):
+class Formula(ResultItem, frozen=True, kw_only=True):
     """The formula of a figure."""
 
     name: Str
@@ -99,7 +99,7 @@ class Formula(Item, frozen=True, kw_only=True):
     """The formula, in words."""
 
 
-class ProtocolClass(Item, frozen=True, kw_only=True):
+class ProtocolClass(ResultItem, frozen=True, kw_only=True):
     """One class of a classification."""
 
     number: Position
@@ -112,7 +112,7 @@ class ProtocolClass(Item, frozen=True, kw_only=True):
     """The group of classes that it belongs to."""
 
 
-class ProtocolChange(Item, frozen=True, kw_only=True):
+class ProtocolChange(ResultItem, frozen=True, kw_only=True):
     """A change of a protocol."""
 
     version: Position
@@ -121,7 +121,7 @@ class ProtocolChange(Item, frozen=True, kw_only=True):
     """What changed, and why."""
 
 
-class FrozenTruth(Item, frozen=True, kw_only=True):
+class FrozenTruth(ResultItem, frozen=True, kw_only=True):
     """A truth that a protocol was frozen with."""
 
     contract: Str
@@ -206,7 +206,7 @@ class ProtocolCheck(Result, frozen=True, kw_only=True):
         return f"{self.id} v{self.version}, {plural(len(self.differences), 'difference')}"
 
 
-class ProtocolInfo(Item, frozen=True, kw_only=True):
+class ProtocolInfo(ResultItem, frozen=True, kw_only=True):
     """The version of a protocol."""
 
     id: Str
@@ -220,7 +220,7 @@ class ProtocolInfo(Item, frozen=True, kw_only=True):
         return f"{self.id} v{self.version}"
 
 
-class ProtocolList(Listing[ProtocolInfo], frozen=True, kw_only=True):
+class ProtocolList(ResultList[ProtocolInfo], frozen=True, kw_only=True):
     """The output of `medcontract protocol list`."""
 
     protocols: tuple[ProtocolInfo, ...]
@@ -232,7 +232,7 @@ class ProtocolList(Listing[ProtocolInfo], frozen=True, kw_only=True):
         return plural(len(self.protocols), "protocol")
 
 
-class NormalizationStep(Item, frozen=True, kw_only=True):
+class NormalizationStep(ResultItem, frozen=True, kw_only=True):
     """The result of one step."""
 
     step: Str
@@ -242,7 +242,7 @@ class NormalizationStep(Item, frozen=True, kw_only=True):
     """The purpose of the step."""
 
 
-class NormalizedText(Item, frozen=True, kw_only=True):
+class NormalizedText(ResultItem, frozen=True, kw_only=True):
     """A text, its normalized and tight forms, and the steps that changed it."""
 
     text: str
@@ -251,7 +251,7 @@ class NormalizedText(Item, frozen=True, kw_only=True):
     steps: tuple[NormalizationStep, ...]
 
 
-class Normalization(Listing[NormalizedText], frozen=True, kw_only=True):
+class Normalization(ResultList[NormalizedText], frozen=True, kw_only=True):
     """The output of `medcontract normalize`. Its JSON is a list with one object per text."""
 
     texts: tuple[NormalizedText, ...]
@@ -270,7 +270,7 @@ class Normalization(Listing[NormalizedText], frozen=True, kw_only=True):
         return plural(len(self.texts), "text")
 
 
-class CachedResults(Item, frozen=True, kw_only=True):
+class CachedResults(ResultItem, frozen=True, kw_only=True):
     """Results of one kind, made by one version of medcontract."""
 
     kind: Str

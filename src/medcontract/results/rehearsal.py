@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Code, Item, Result, Row, Str
+from medcontract.results.base import Code, Result, ResultItem, Row, Str
 from medcontract.results.score import Environment, InputFile, ProtocolUsed
 
 Status = Literal["passed", "warning", "failed", "skipped"]
 
 
-class Rehearsed(Item, frozen=True, kw_only=True):
+class Rehearsed(ResultItem, frozen=True, kw_only=True):
     """A submission that was made from the truth, and what became of it."""
 
     name: Str
@@ -36,7 +36,7 @@ class Rehearsed(Item, frozen=True, kw_only=True):
     _optional = frozenset({"platform"})
 
 
-class RehearsalCheck(Item, frozen=True, kw_only=True):
+class RehearsalCheck(ResultItem, frozen=True, kw_only=True):
     """Something that has to be true before the evaluation opens."""
 
     id: Str

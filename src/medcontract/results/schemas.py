@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Item, Listing, Position, RelativePath, Result, Sha256, Str
+from medcontract.results.base import Position, RelativePath, Result, ResultItem, ResultList, Sha256, Str
 
 Draft = Literal["2020-12", "draft-07"]
 
 
-class IndexStandIn(Item, frozen=True, kw_only=True):
+class IndexStandIn(ResultItem, frozen=True, kw_only=True):
     """A truth whose ids are listed by files of another contract."""
 
     contract: Str
@@ -19,7 +19,7 @@ class IndexStandIn(Item, frozen=True, kw_only=True):
     """The records that apply: those with these values in these fields. If empty, all records apply."""
 
 
-class IndexColumn(Item, frozen=True, kw_only=True):
+class IndexColumn(ResultItem, frozen=True, kw_only=True):
     """A column of a table."""
 
     column: Str
@@ -32,7 +32,7 @@ class IndexColumn(Item, frozen=True, kw_only=True):
     """Whether an empty cell means null; otherwise it means the empty string."""
 
 
-class IndexEntry(Item, frozen=True, kw_only=True):
+class IndexEntry(ResultItem, frozen=True, kw_only=True):
     """The published schemas of one contract."""
 
     id: Str
@@ -76,7 +76,7 @@ class SchemaIndex(Result, frozen=True, kw_only=True):
     """All contracts of the export, sorted by id."""
 
 
-class SchemaChange(Item, frozen=True, kw_only=True):
+class SchemaChange(ResultItem, frozen=True, kw_only=True):
     """A difference between two schemas."""
 
     path: str
@@ -89,7 +89,7 @@ class SchemaChange(Item, frozen=True, kw_only=True):
     """`writers`: valid data may become invalid. `readers`: invalid data may become valid. `both`: both, or unknown."""
 
 
-class SchemaDiff(Listing[SchemaChange], frozen=True, kw_only=True):
+class SchemaDiff(ResultList[SchemaChange], frozen=True, kw_only=True):
     """The output of `medcontract schema diff`."""
 
     breaking: bool
@@ -113,7 +113,7 @@ class SchemaDiff(Listing[SchemaChange], frozen=True, kw_only=True):
         return f"{plural(len(self.changes), 'change')}, {'breaking' if self.breaking else 'not breaking'}"
 
 
-class SchemaFault(Item, frozen=True, kw_only=True):
+class SchemaFault(ResultItem, frozen=True, kw_only=True):
     """An invalid or stray file in a schema folder."""
 
     file: str
@@ -127,7 +127,7 @@ class SchemaFault(Item, frozen=True, kw_only=True):
         return f"{self.file}: {self.reason}"
 
 
-class SchemaCheck(Listing[SchemaFault], frozen=True, kw_only=True):
+class SchemaCheck(ResultList[SchemaFault], frozen=True, kw_only=True):
     """The result of `check_schemas`."""
 
     ok: bool
@@ -174,7 +174,7 @@ class SchemaExport(Result, frozen=True, kw_only=True):
         return f"{plural(len(self.files), 'file')} of {plural(self.contracts, 'contract')}"
 
 
-class DictionaryField(Item, frozen=True, kw_only=True):
+class DictionaryField(ResultItem, frozen=True, kw_only=True):
     """A field in a data dictionary."""
 
     name: Str
@@ -189,7 +189,7 @@ class DictionaryField(Item, frozen=True, kw_only=True):
     """What it means."""
 
 
-class DictionarySection(Item, frozen=True, kw_only=True):
+class DictionarySection(ResultItem, frozen=True, kw_only=True):
     """The fields of an object."""
 
     title: Str
@@ -202,7 +202,7 @@ class DictionarySection(Item, frozen=True, kw_only=True):
     """Whether other fields are allowed."""
 
 
-class DictionaryRule(Item, frozen=True, kw_only=True):
+class DictionaryRule(ResultItem, frozen=True, kw_only=True):
     """A rule in a data dictionary."""
 
     code: Str

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from medcontract.problems import plural, pointer, pointer_tokens
-from medcontract.results.base import Count, Item, Listing, Position, Row, Sha256, Str, TrackResult, Unit
+from medcontract.results.base import Count, Position, ResultItem, ResultList, Row, Sha256, Str, TrackResult, Unit
 from medcontract.results.tables import Table
 from medcontract.results.validation import Problem
 
@@ -34,7 +34,7 @@ def in_file(name: str, problem: Problem, path: str | None = None) -> FileProblem
     return FileProblem(**asdict(problem), file=name, _path=path)
 
 
-class ProtocolUsed(Item, frozen=True, kw_only=True):
+class ProtocolUsed(ResultItem, frozen=True, kw_only=True):
     """The frozen parameters that a score depends on."""
 
     id: Str
@@ -47,7 +47,7 @@ class ProtocolUsed(Item, frozen=True, kw_only=True):
     """The value of each parameter, by name."""
 
 
-class InputFile(Item, frozen=True, kw_only=True):
+class InputFile(ResultItem, frozen=True, kw_only=True):
     """A file that a score was computed from."""
 
     contract: Str
@@ -65,7 +65,7 @@ class InputFile(Item, frozen=True, kw_only=True):
     """How the contract is known, such as `recognized by its columns`."""
 
 
-class Processing(Item, frozen=True, kw_only=True):
+class Processing(ResultItem, frozen=True, kw_only=True):
     """The processing gate."""
 
     expected: Count
@@ -91,7 +91,7 @@ class Processing(Item, frozen=True, kw_only=True):
     """The minimum in percent."""
 
 
-class Environment(Item, frozen=True, kw_only=True):
+class Environment(ResultItem, frozen=True, kw_only=True):
     """The versions that text normalization depends on."""
 
     python: Str
@@ -102,7 +102,7 @@ class Environment(Item, frozen=True, kw_only=True):
     """The version of Unidecode."""
 
 
-class FieldDifference(Item, frozen=True, kw_only=True):
+class FieldDifference(ResultItem, frozen=True, kw_only=True):
     """A field that is wrong."""
 
     field: Str
@@ -121,7 +121,7 @@ class FieldDifference(Item, frozen=True, kw_only=True):
     _values = frozenset({"expected", "got", "expected_normalized", "got_normalized"})
 
 
-class ItemBreakdown(Item, frozen=True, kw_only=True):
+class ItemBreakdown(ResultItem, frozen=True, kw_only=True):
     """How an item of a document was scored."""
 
     doc_type: Str
@@ -146,7 +146,7 @@ class ItemBreakdown(Item, frozen=True, kw_only=True):
     _values = frozenset({"name", "paired_name", "nearest_name"})
 
 
-class FailureMode(Item, frozen=True, kw_only=True):
+class FailureMode(ResultItem, frozen=True, kw_only=True):
     """How often a kind of difference occurred in a field."""
 
     field: Str
@@ -157,7 +157,7 @@ class FailureMode(Item, frozen=True, kw_only=True):
     """The number of occurrences."""
 
 
-class Replicates(Item, frozen=True, kw_only=True):
+class Replicates(ResultItem, frozen=True, kw_only=True):
     """The headline figure in each replicate."""
 
     figure: Str
@@ -179,7 +179,7 @@ class RankedBy(Struct, frozen=True, kw_only=True):
     """It has a smallest and a largest value."""
 
 
-class Intervals(Item, frozen=True, kw_only=True):
+class Intervals(ResultItem, frozen=True, kw_only=True):
     """How sure the figures are: intervals from resamples of the expected cases."""
 
     level: Unit
@@ -209,7 +209,7 @@ MIN_CELL = 10
 """The number of cases that a subgroup must have, or it is hidden."""
 
 
-class Subgroup(Item, frozen=True, kw_only=True):
+class Subgroup(ResultItem, frozen=True, kw_only=True):
     """The cases with one value of a field. Small groups, and others from which these would follow, are hidden."""
 
     field: Str
@@ -271,7 +271,7 @@ class Display(Struct, frozen=True, kw_only=True):
     """What explains all unknown ids, if no id is right."""
 
 
-class Score(Listing[FileProblem], frozen=True, kw_only=True):
+class Score(ResultList[FileProblem], frozen=True, kw_only=True):
     """The output of `medcontract score`."""
 
     track: Str

@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from medcontract.problems import CODES_OF_MISSING_VALUES, NO_CARET, is_plain, plural
-from medcontract.results.base import Code, Count, Item, Listing, Position, Row, Str
+from medcontract.results.base import Code, Count, Position, ResultItem, ResultList, Row, Str
 
 
-class Problem(Item, frozen=True, kw_only=True):
+class Problem(ResultItem, frozen=True, kw_only=True):
     """Something wrong in a file, and its location."""
 
     code: Code
@@ -103,7 +103,7 @@ class NamedFiles(NamedTuple):
     bad: int
 
 
-class FileReport(Listing[Problem], frozen=True, kw_only=True):
+class FileReport(ResultList[Problem], frozen=True, kw_only=True):
     """The problems of one file."""
 
     path: str
@@ -168,7 +168,7 @@ class FileReport(Listing[Problem], frozen=True, kw_only=True):
         return f"{self.contract or 'no contract'}: {found}{records}"
 
 
-class SkippedFile(Item, frozen=True, kw_only=True):
+class SkippedFile(ResultItem, frozen=True, kw_only=True):
     """A file in a folder that was not read."""
 
     path: str
@@ -180,7 +180,7 @@ class SkippedFile(Item, frozen=True, kw_only=True):
         return self.reason
 
 
-class Validation(Listing[Problem], frozen=True, kw_only=True):
+class Validation(ResultList[Problem], frozen=True, kw_only=True):
     """The output of `medcontract validate`."""
 
     ok: bool

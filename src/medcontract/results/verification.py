@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from medcontract.problems import plural
-from medcontract.results.base import Count, Item, Result, Row, Sha256, Str
+from medcontract.results.base import Count, Result, ResultItem, Row, Sha256, Str
 from medcontract.results.score import Environment
 
 
-class VerifiedFile(Item, frozen=True, kw_only=True):
+class VerifiedFile(ResultItem, frozen=True, kw_only=True):
     """A file that a score states as an input."""
 
     contract: Str
@@ -24,7 +24,7 @@ class VerifiedFile(Item, frozen=True, kw_only=True):
     """The SHA-256 of the given file; null if it is missing or cannot be read."""
 
 
-class Difference(Item, frozen=True, kw_only=True):
+class Difference(ResultItem, frozen=True, kw_only=True):
     """A value of the score that its files do not give."""
 
     pointer: str

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from medcontract.contracts.base import StrictModel
 from medcontract.contracts.registry import ANNOTATIONS, TRACKS, rewritten, subschemas, variants_of
 from medcontract.problems import Path
-from medcontract.results.base import Item
+from medcontract.results.base import ResultItem
 from medcontract.schemas.result_models import RESULT_OF
 from medcontract.types import CellKind, Column, JsonObject, Schema
 
@@ -241,7 +241,7 @@ def _documenting(model: object) -> list[type]:
     """The classes whose docstrings describe the fields of a model, base classes first."""
     parents = [parent for parent in reversed(getattr(model, "__mro__", ())) if issubclass(parent, StrictModel)]
     struct = getattr(model, "__struct__", None)  # a derived model
-    return parents + [parent for parent in reversed(getattr(struct, "__mro__", ())) if issubclass(parent, Item)]
+    return parents + [parent for parent in reversed(getattr(struct, "__mro__", ())) if issubclass(parent, ResultItem)]
 
 
 @cache

@@ -17,7 +17,7 @@ from tests.support import published
 
 import medcontract
 from medcontract.contracts.registry import TRACKS
-from medcontract.results.base import Item, Result, public_fields
+from medcontract.results.base import Result, ResultItem, public_fields
 
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
 MARKER = "Zzyx"
@@ -123,9 +123,9 @@ def test_what_the_json_holds_keeps_its_contract(name: str, call: Call) -> None:
 # --- what a result says of data -------------------------------------------------------------------
 
 
-def _items(value: Any) -> Iterator[Item]:
+def _items(value: Any) -> Iterator[ResultItem]:
     """A result, and all that is in it, private fields included."""
-    if isinstance(value, Item):
+    if isinstance(value, ResultItem):
         yield value
         for name in value.__struct_fields__:
             yield from _items(getattr(value, name))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from medcontract.errors import CallError, option, words
 from medcontract.evaluation.files import Files, read, report_progress
-from medcontract.evaluation.loading import Truth, read_collection, read_submission, read_truth
+from medcontract.evaluation.loading import LoadedTruth, read_collection, read_submission, read_truth
 from medcontract.evaluation.near_misses import misspelled
 from medcontract.evaluation.remarks import LabelTally
 from medcontract.evaluation.result import Scored
@@ -103,7 +103,7 @@ class Session:
     def _is_input(self, part: Part) -> bool:
         return part.contract.id.partition("/")[0] == self.track.id and not part.contract.definition.output
 
-    def _read_truth_or_ids(self, given: HeaderOverrides) -> Truth:
+    def _read_truth_or_ids(self, given: HeaderOverrides) -> LoadedTruth:
         """Read the truth; without one, lists of expected ids; without those, every id is accepted."""
         track, scorer, files = self.track, self.scorer, self.files
         listed = any(name in files.groups for name in track.roles.id_lists)
@@ -117,7 +117,7 @@ class Session:
         if scorer.protocol.values.get("phase"):
             raise CallError(words(option("--phase"), " needs the truth"), "pass it, too")
         pairs = tuple(self._with_probe(pair, scored=False) for pair in scorer.pairs)
-        truth = Truth(track=track, scorer=scorer, pairs=pairs)
+        truth = LoadedTruth(track=track, scorer=scorer, pairs=pairs)
         lists: dict[str, list[Expected]] = {}
         for pair in scorer.pairs:
             truth.expected[pair.truth] = AnyId(pair.key)
