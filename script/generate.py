@@ -3,12 +3,12 @@ docs/challenge-reference.md."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
 import msgspec
 from script.doc_pages import codes_page, reference_page
+from script.suite import hashes
 
 import medcontract
 from medcontract._version import __version__
@@ -47,18 +47,12 @@ def conformance_version() -> dict[str, object]:
     folder = ROOT / "conformance"
     kept = json.loads((folder / "version.json").read_bytes())
     manifests = {f"{level}.jsonl": (folder / f"{level}.jsonl").read_bytes() for level in LEVELS}
-    files = sorted(path for path in (folder / "files").rglob("*") if path.is_file())
-    listed = "".join(f"{_sha256(path.read_bytes())}  {path.relative_to(folder).as_posix()}\n" for path in files)
     return {
         "version": kept["version"],
         "cases": {level: manifests[f"{level}.jsonl"].count(b"\n") for level in LEVELS},
-        "sha256": {name: _sha256(content) for name, content in manifests.items()} | {"files": _sha256(listed.encode())},
+        "sha256": hashes(folder, manifests),
         "withdrawn": kept["withdrawn"],
     }
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 if __name__ == "__main__":

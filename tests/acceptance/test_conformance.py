@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from script.generate import conformance_version
+from script.suite import check_archive, write_archive
 from tests.commands import Call
 from tests.support import CONFORMANCE, SCHEMAS, cases
 
@@ -127,3 +129,13 @@ def test_version() -> None:
 def test_cases_have_different_ids() -> None:
     ids = [case["id"] for level in LEVELS for case in cases(level)]
     assert len(ids) == len(set(ids)) > 1000
+
+
+def test_the_archive_of_a_release(tmp_path: Path) -> None:
+    """It has the suite with its hashes, and the same content has the same bytes."""
+    archive = write_archive(tmp_path)
+    assert check_archive(archive, tmp_path / "unpacked") is None
+    digest, name = archive.with_name(f"{archive.name}.sha256").read_text().split()
+    assert (digest, name) == (hashlib.sha256(archive.read_bytes()).hexdigest(), archive.name)
+    (tmp_path / "again").mkdir()
+    assert write_archive(tmp_path / "again").read_bytes() == archive.read_bytes()
