@@ -164,13 +164,15 @@ class File {
 
   report() {
     const cell = ({ field }) => this.header?.indexOf(field) ?? -1;
+    const inLists = new Set([...(this.spread?.values() ?? [])].flat());
     const problems = this.found
       .map((finding, index) => ({ finding, index }))
       .sort((a, b) => a.finding.order - b.finding.order || cell(a.finding) - cell(b.finding) || a.index - b.index)
       .map(({ finding }) => {
         const { code, severity, hint, path, record, line, column, fromSchema } = finding;
         const field = this.header ? (finding.field ?? null) : null;
-        const name = field !== null && (fromSchema || COLUMNS.has(code)) ? ofColumn(field, code) : fromSchema ? ofPath(path, code) : "";
+        const isColumn = field !== null && (COLUMNS.has(code) || (fromSchema && inLists.has(field)));
+        const name = isColumn ? ofColumn(field) : fromSchema ? ofPath(path) : "";
         return { code, severity, message: name + finding.message, hint, pointer: pointer(path), record, line, column, field };
       });
     const count = (which) => problems.filter(({ severity }) => severity === which).length + this.omitted[which];

@@ -30,6 +30,7 @@ LEVELS = {
 }
 """The levels, and what is compared of each problem."""
 _FOLDER = "conformance"
+_FEW = 8
 _SENT = ("id", "level", "contract", "container", "text", "challenge")
 
 
@@ -130,8 +131,8 @@ def run(command: Sequence[str], folder: Path, levels: Iterable[str], *, verdicts
         expected = compared(level, case["expect"], verdicts=verdicts)
         given = None if answer is None else compared(level, answer, verdicts=verdicts)
         if answer is None or given != expected:
-            shown = "no answer" if answer is None else _shown(given)
-            differences.append(Deviation(level, case["id"], _shown(expected), shown))
+            shown = "no answer" if answer is None else _shown(given, expected)
+            differences.append(Deviation(level, case["id"], _shown(expected, given), shown))
     return Agreement(counts, skipped, tuple(differences))
 
 
@@ -157,7 +158,13 @@ def compared(level: str, answer: Mapping[str, Any], *, verdicts: bool = False) -
     return answer.get("ok"), sorted(problems, key=str) if level in ("files", "tables") else problems
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, other: Any) -> str:
+    """Return an answer as text; of long lists of problems, only those that the other answer does not have."""
+    if isinstance(value, tuple) and isinstance(other, tuple) and len(value[1]) + len(other[1]) > _FEW:
+        ok, problems = value
+        only_here = [problem for problem in problems if problem not in other[1]]
+        if only_here or any(problem not in problems for problem in other[1]):
+            value = ok, only_here
     return json.dumps(value, ensure_ascii=False)
 
 

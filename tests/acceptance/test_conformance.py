@@ -7,7 +7,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from script.generate import conformance_version
@@ -139,3 +141,42 @@ def test_the_archive_of_a_release(tmp_path: Path) -> None:
     assert (digest, name) == (hashlib.sha256(archive.read_bytes()).hexdigest(), archive.name)
     (tmp_path / "again").mkdir()
     assert write_archive(tmp_path / "again").read_bytes() == archive.read_bytes()
+
+
+def _keywords(schema: Any) -> Iterator[str]:
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _keywords(each)
+    elif isinstance(schema, dict):
+        for key, value in schema.items():
+            yield key
+            if key in ("properties", "$defs"):
+                yield from _keywords(list(value.values()))
+            elif key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "not"):
+                yield from _keywords(value)
+
+
+def test_keywords_of_the_schemas() -> None:
+    """The specification lists all keywords that another implementation meets."""
+    text = (SCHEMAS / "README.md").read_text(encoding="utf-8")
+    sentence = text[text.index("Besides annotations") : text.index("which has a description beside it")]
+    paths = [SCHEMAS / each["path"] for each in json.loads((SCHEMAS / "index.json").read_bytes())["schemas"]]
+    written = [path for path in paths if "medcontract/" not in path.relative_to(SCHEMAS).as_posix()]
+    used = {keyword for path in written for keyword in _keywords(json.loads(path.read_bytes()))}
+    annotations = {"$schema", "$id", "$defs", "title", "description", "default", "examples", "x-medcontract-rules"}
+    assert used - annotations == set(re.findall("`([^`]+)`", sentence))
+
+
+def test_long_lists_of_problems_are_shown_without_what_agrees(call: Call, tmp_path: Path) -> None:
+    """A command that drops the first problem: the difference shows that problem alone."""
+    case = next(each for each in cases("schema") if len(each["expect"]["problems"]) > 8)
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    (suite / "schema.jsonl").write_text(json.dumps({**case, "input": str(CONFORMANCE / case["input"])}) + "\n")
+    (suite / "version.json").write_text('{"withdrawn": []}')
+    first, *others = case["expect"]["problems"]
+    command = _command(tmp_path, f"print(json.dumps({{'id': asked['id'], 'ok': False, 'problems': {others!r}}}))")
+    ran = call("conformance", "run", "--suite", suite, "--level", "schema", "--", *command)
+    assert f'expected [false, [["{first["code"]}", ' in ran.out
+    assert ran.out.count('"MC') == 1
+    assert "answered [false, []]" in ran.out
