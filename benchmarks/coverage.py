@@ -22,7 +22,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from medcontract.scoring.metrics import FieldInfo, build
-from medcontract.scoring.metrics.resampled import Cases
+from medcontract.scoring.metrics.resampled import ResampledCases
 from medcontract.uncertainty.figures import Resampled, combined, quotient
 from medcontract.uncertainty.intervals import NoInterval, interval
 from medcontract.uncertainty.sample import Sample
@@ -103,7 +103,7 @@ def figures_of(sample: Sample, drawn: Drawn) -> dict[str, Resampled]:
     """Compute all figures in every replicate, as a score does."""
     labels = {"label": [CLASSES[code] for code in drawn.true]}
     said = {"label": [CLASSES[code] for code in drawn.said], "score": drawn.scores.tolist()}
-    cases = Cases(sample, labels, said)
+    cases = ResampledCases(sample, labels, said)
     found = {name: cases.resampled(metric, {}).figure for name, metric in _METRICS.items()}
     found[_SUM] = combined([(0.5, found["macro F1"]), (0.5, found["AUROC"])])
     counts = sample.sum(np.ones(sample.cases))

@@ -12,7 +12,7 @@ from medcontract.challenges.model import (
     MOST_RULES,
     MOST_VALUES,
     TYPES,
-    Gate,
+    GateEntry,
 )
 from medcontract.challenges.rules import RULE_CODE, RULE_KINDS
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, MetricKind, MetricParameter
@@ -32,7 +32,7 @@ _KEYS = {
     "`total = { macro_f1 = 0.7, mae = -0.01 }`. What is better when lower needs a negative weight; weights need not "
     "add up to 1. `tie_breakers` lists figures that decide between equal headlines, each in its own direction; what is "
     "still equal shares a rank",
-    "gate": f"`min_processed`, the smallest share of processed cases. Default: {Gate().min_processed}",
+    "gate": f"`min_processed`, the smallest share of processed cases. Default: {GateEntry().min_processed}",
     "phases": "`public`, the share of the cases, or of the clusters, that belong to the public phase (see "
     "[organizing.md](organizing.md#phases))",
     "uncertainty": "`intervals`: `true` gives every score intervals (see [uncertainty.md](uncertainty.md)); `cluster`: "

@@ -217,14 +217,6 @@ def test_weights_of_three(tmp_path: Path) -> None:
     works(tmp_path / "new")
 
 
-def test_compound_key(tmp_path: Path) -> None:
-    """If no column is unique, several columns that are named like parts of a key are the key."""
-    rows = [{"patient_id": f"P{n // 2}", "visit": f"v{n % 2}", "label": "ab"[n % 2]} for n in range(8)]
-    found = inferred(tmp_path, rows)
-    assert found["key"] == ["patient_id", "visit"]
-    works(tmp_path / "new", tmp_path / "truth.jsonl")
-
-
 @pytest.mark.parametrize(
     ("columns", "key"),
     [
@@ -404,6 +396,7 @@ USELESS: list[tuple[str, str, str]] = [
     ("t.csv", "case_id\n1\n2\n", "MC108 the table has a single column"),
     ("t.csv", "case_id;label\n1;a\n", "separate columns by commas"),
     ("t.csv", "label,sex\na,f\na,m\nb,f\nb,f\n", "MC201 no column identifies each case"),
+    ("t.csv", "patient_id,visit,label\n1,v1,a\n1,v2,a\n2,v1,b\n", "several that are unique together: --key COLUMN"),
     ("t.csv", "case_id,label\n1,a\n1,b\n,b\n", "in 'case_id', 1 value missing and 1 value repeated"),
     ("t.csv", ",".join(["case_id", *(f"f{n}" for n in range(500))]) + "\n1" + ",1" * 500, "501 columns, at most"),
     ("t.csv", f"{','.join(f'f{n}' for n in range(3000))}\n{',' * 2999}\n", "MC108 the table has more than 2,000 col"),

@@ -29,7 +29,7 @@ from medcontract import Challenge
 from medcontract.errors import MedcontractError
 from medcontract.evaluation import score as scoring
 from medcontract.scoring.metrics import KINDS
-from medcontract.scoring.rational import TooLarge
+from medcontract.scoring.rational import FigureTooLarge
 from medcontract.scoring.scorer import Answers, Scorer, Tally, weighted
 from medcontract.scoring.scorer_checks import tally_of
 
@@ -177,7 +177,7 @@ def outcome(scorer: Scorer, tally: Tally) -> str:
         found = scorer.figures(tally)
         figures: Any = [json.loads(json.dumps(found.result)), found.headline, found.second, found.gates]
         figures += [found.reasons, found.warnings]
-    except TooLarge:
+    except FigureTooLarge:
         figures = "too large"
     except MedcontractError as error:
         figures = str(error)

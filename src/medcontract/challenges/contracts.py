@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field as Info
 from pydantic import StringConstraints, create_model
 
-from medcontract.challenges.model import Definition, Field, Item
+from medcontract.challenges.model import Definition, Field, FieldItem
 from medcontract.challenges.patterns import BoundedMatching, is_fast
 from medcontract.contracts.base import (
     AcceptIntegral,
@@ -211,7 +211,7 @@ def _about(field: Field) -> str:
     return found if field.separator is None else f"{found} In tables one cell, with '{field.separator}' between items."
 
 
-def _type(field: Item) -> Any:
+def _type(field: FieldItem) -> Any:
     if field.classes:
         return Literal[field.classes]
     if field.items is not None:
@@ -235,11 +235,11 @@ def _list_of(item: Any) -> Any:
     return ListOf[item]
 
 
-def _sized(field: Item) -> bool:
+def _sized(field: FieldItem) -> bool:
     return field.min_length is not None or field.max_length is not None
 
 
-def _string(field: Item) -> Any:
+def _string(field: FieldItem) -> Any:
     if field.pattern is not None:
         blank = field.type == "text"
         return Annotated[str, BoundedMatching(field.pattern, field.min_length, field.max_length, blank)]

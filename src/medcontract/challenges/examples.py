@@ -6,7 +6,7 @@ import json
 from re import _constants, _parser  # type: ignore[attr-defined]  # the only way to the parsed form of a pattern
 from typing import Any
 
-from medcontract.challenges.model import Definition, Field, Item
+from medcontract.challenges.model import Definition, Field, FieldItem
 from medcontract.types import JsonObject
 
 _CASES = 6
@@ -57,7 +57,7 @@ def _fits(field: Field, value: object) -> bool:
     return (field.min is None or value >= field.min) and (field.max is None or value <= field.max)
 
 
-def example_value(field: Item, case: int) -> Any:
+def example_value(field: FieldItem, case: int) -> Any:
     """A value of a field, depending on the number of the case."""
     if field.classes:
         return field.classes[case % len(field.classes)]
@@ -72,13 +72,13 @@ def example_value(field: Item, case: int) -> Any:
     return _string(field, case)
 
 
-def _items(field: Item, item: Item, case: int) -> list[Any]:
+def _items(field: FieldItem, item: FieldItem, case: int) -> list[Any]:
     wanted = max(field.min_length or 0, min(case % 3, 2 if field.max_length is None else field.max_length))
     values = [example_value(item, case + position) for position in range(wanted)]
     return list(dict.fromkeys(values)) if field.kind == "set" else values
 
 
-def _number(field: Item, case: int) -> int | float:
+def _number(field: FieldItem, case: int) -> int | float:
     low = field.min if field.min is not None else min(field.max or 0, 0)
     high = field.max if field.max is not None else max(low, 0) + 10
     if field.type == "integer":
@@ -87,7 +87,7 @@ def _number(field: Item, case: int) -> int | float:
     return min(max(round(value, 4), float(low)), float(high))
 
 
-def _string(field: Item, case: int) -> str:
+def _string(field: FieldItem, case: int) -> str:
     if field.pattern is not None:
         return _matching(_parser.parse(field.pattern))
     text = f"text {case + 1}"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, Strict, create_model
 from pydantic import Field as Info
 
-from medcontract.challenges.rules import RULES, Rule
+from medcontract.challenges.rules import RULES, RuleEntry
 from medcontract.challenges.values import (
     Bound,
     ClassName,
@@ -30,8 +30,7 @@ from medcontract.challenges.values import (
 )
 from medcontract.contracts.base import StrictModel
 from medcontract.problems import Path
-from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, MetricParameter, build
-from medcontract.scoring.metrics import Metric as BuiltMetric
+from medcontract.scoring.metrics import KINDS, FieldInfo, Metric, MetricKind, MetricParameter, build
 from medcontract.scoring.metrics.classes import cost_key
 from medcontract.scoring.metrics.kinds import FieldType
 from medcontract.types import JsonObject
@@ -58,7 +57,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
 """The bounds that each type allows."""
 
 
-class Item(StrictModel):
+class FieldItem(StrictModel):
     """The items of a set or list. Either `type` or `one_of` is given."""
 
     type: ItemType | None = None
@@ -80,7 +79,7 @@ class Item(StrictModel):
         return self.one_of or ()
 
     @property
-    def items(self) -> Item | None:
+    def items(self) -> FieldItem | None:
         """The items, if it is a set or list."""
         return None
 
@@ -104,16 +103,16 @@ class Item(StrictModel):
         return {"optional": False, **found, "type": self.kind}
 
 
-class Field(Item):
+class Field(FieldItem):
     """A field of the prediction or of the truth."""
 
     type: Type | None = None  # type: ignore[assignment]  # wider than that of an item
-    of: Item | None = None
+    of: FieldItem | None = None
     separator: Annotated[str, Info(min_length=1, max_length=10)] | None = None
     optional: bool = False
 
     @property
-    def items(self) -> Item | None:
+    def items(self) -> FieldItem | None:
         return self.of
 
     @property
@@ -132,7 +131,7 @@ class PositiveCase(StrictModel):
     is_: Annotated[Any, Info(alias="is")]
 
 
-class Metric(StrictModel):
+class MetricEntry(StrictModel):
     """A `[[metric]]`. The model of each kind is made from the table of kinds."""
 
     name: Name
@@ -141,11 +140,11 @@ class Metric(StrictModel):
     for_: Annotated[Lines | None, Info(alias="for")] = None
     about: Text | None = None
 
-    def expanded(self) -> tuple[Metric, ...]:
+    def expanded(self) -> tuple[MetricEntry, ...]:
         """Return the metrics that it stands for: with `for` one each, in whose names of fields `{}` is replaced."""
         return (self,) if self.for_ is None else tuple(map(self._of, self.for_))
 
-    def _of(self, name: str) -> Metric:
+    def _of(self, name: str) -> MetricEntry:
         found: JsonObject = {"field": self.field.replace("{}", name)}
         for key, value in self.parameters.items():
             if isinstance(value, PositiveCase):
@@ -216,9 +215,9 @@ def _parameter(parameter: MetricParameter) -> tuple[Any, Any]:
     return (kind, ...) if parameter.required else (kind | None if kind is not Any else Any, default)
 
 
-def _metric_model(kind: MetricKind) -> type[Metric]:
+def _metric_model(kind: MetricKind) -> type[MetricEntry]:
     fields: dict[str, Any] = {each.name: _parameter(each) for each in kind.parameters}
-    return create_model(f"Metric_{kind.name}", __base__=Metric, **{"kind": (Literal[kind.name], ...), **fields})
+    return create_model(f"Metric_{kind.name}", __base__=MetricEntry, **{"kind": (Literal[kind.name], ...), **fields})
 
 
 METRICS = {kind.name: _metric_model(kind) for kind in KINDS.values()}
@@ -227,7 +226,7 @@ METRICS = {kind.name: _metric_model(kind) for kind in KINDS.values()}
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 
-class Score(StrictModel):
+class ScoreEntry(StrictModel):
     """The `[score]`."""
 
     headline: Line
@@ -238,7 +237,7 @@ class Score(StrictModel):
     sums: Annotated[dict[Name, dict[str, Number]], Info(default_factory=dict, max_length=MOST_METRICS)]
 
 
-class Gate(StrictModel):
+class GateEntry(StrictModel):
     """The `[gate]`."""
 
     min_processed: Annotated[Number, Info(ge=0, le=1)] = Decimal("0.95")
@@ -260,8 +259,8 @@ class Phases(StrictModel):
 Fields = Annotated[dict[FieldName, Field], Info(min_length=1, max_length=MOST_FIELDS)]
 
 
-_Rules = Annotated[tuple[Annotated[Rule, OneModelPerKind(RULES)], ...], Strict(False)]
-_Metrics = Annotated[tuple[Annotated[Metric, OneModelPerKind(METRICS)], ...], Strict(False)]
+_Rules = Annotated[tuple[Annotated[RuleEntry, OneModelPerKind(RULES)], ...], Strict(False)]
+_Metrics = Annotated[tuple[Annotated[MetricEntry, OneModelPerKind(METRICS)], ...], Strict(False)]
 
 
 class Definition(StrictModel):
@@ -276,8 +275,8 @@ class Definition(StrictModel):
     truth: Fields
     rules: Annotated[_Rules, Info(alias="rule", min_length=1, max_length=MOST_RULES)] = ()
     entries: Annotated[_Metrics, Info(alias="metric", min_length=1, max_length=MOST_METRICS)]
-    score: Score
-    gate: Gate = Gate()
+    score: ScoreEntry
+    gate: GateEntry = GateEntry()
     uncertainty: Uncertainty = Uncertainty()
     phases: Phases | None = None
 
@@ -286,7 +285,7 @@ class Definition(StrictModel):
         return self.given_title or self.id
 
     @cached_property
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> tuple[MetricEntry, ...]:
         """The metrics, each with a name and fields of its own."""
         return tuple(metric for entry in self.entries for metric in entry.expanded())
 
@@ -313,12 +312,12 @@ class Definition(StrictModel):
         keys = {name: Field(type="str") for name in self.key}
         return keys | (self.prediction if records == "predictions" else self.truth)
 
-    def lists_of(self, rule: Rule) -> tuple[str, ...]:
+    def lists_of(self, rule: RuleEntry) -> tuple[str, ...]:
         """Return the lists that a rule applies to: the given one, or those with all of its fields."""
         candidates = ("predictions", "truth") if rule.within is None else (rule.within,)
         return tuple(each for each in candidates if self.fields_of(each).keys() >= set(rule.field_names))
 
-    def build(self, metric: Metric) -> BuiltMetric:
+    def build(self, metric: MetricEntry) -> Metric:
         """Return a metric, built for scoring."""
         event = metric.event_field
         return build(
@@ -328,7 +327,7 @@ class Definition(StrictModel):
             choices=metric.choices, numbers=tuple(self.numbers_of(metric)),
         )  # fmt: skip
 
-    def numbers_of(self, metric: Metric) -> dict[str, Decimal]:
+    def numbers_of(self, metric: MetricEntry) -> dict[str, Decimal]:
         """Return the parameters of a metric that are numbers."""
         return metric.numbers(info(metric.field, self.prediction[metric.field]).classes)
 
@@ -355,7 +354,7 @@ class Definition(StrictModel):
         }  # fmt: skip
 
 
-def info(name: str, field: Item) -> FieldInfo:
+def info(name: str, field: FieldItem) -> FieldInfo:
     """Return a field as metrics see it."""
     return FieldInfo(name, field.kind, field.classes, field.min, field.max)
 
@@ -364,15 +363,15 @@ def model_at(path: Path) -> type[BaseModel]:
     """Return the model of the table at a path. After the index of a metric or rule, its kind follows."""
     match path:
         case ("prediction" | "truth", _, *of):
-            return Item if of else Field
+            return FieldItem if of else Field
         case ("metric", _, kind, *positive):
             return PositiveCase if positive else METRICS[str(kind)]
         case ("rule", _, kind, *_):
             return RULES[str(kind)]
         case ("score",):
-            return Score
+            return ScoreEntry
         case ("gate",):
-            return Gate
+            return GateEntry
         case ("phases",):
             return Phases
         case ("uncertainty",):

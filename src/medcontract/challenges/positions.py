@@ -113,13 +113,13 @@ def _syntax_error(error: ValueError, text: str, start: int) -> Finding:
 
 def _places(text: str) -> dict[Path, int]:
     """Return the place of each key in valid TOML."""
-    scanner = _Scanner(text)
+    scanner = _KeyFinder(text)
     with suppress(StopIteration, RecursionError):  # the remaining keys have no place
         scanner.run()
     return scanner.places
 
 
-class _Scanner:
+class _KeyFinder:
     """Walks over valid TOML, token by token, and notes where the keys are."""
 
     def __init__(self, text: str) -> None:

@@ -43,7 +43,7 @@ RULE_KINDS = {
 """The kinds that a challenge file may use. The others are about nested objects, or about other files."""
 
 
-class Rule(StrictModel):
+class RuleEntry(StrictModel):
     """A `[[rule]]`. The model of each kind is made from the table of kinds."""
 
     kind: str
@@ -73,14 +73,14 @@ class Rule(StrictModel):
         return {"hint": None, "message": message, **found}
 
 
-def _rule_model(name: str, kind: RuleKind) -> type[Rule]:
+def _rule_model(name: str, kind: RuleKind) -> type[RuleEntry]:
     several = Annotated[Lines, Info(min_length=kind.several or 1, max_length=kind.several)]
     types: dict[str, Any] = {key: several if key == "fields" else Line for key in (*kind.fields, *kind.texts)}
     types |= dict.fromkeys(kind.numbers, Number)
     fields: dict[str, Any] = {
         key: (type_ | None, None) if key in kind.optional else (type_, ...) for key, type_ in types.items()
     }
-    return create_model(f"Rule_{name}", __base__=Rule, **{"kind": (Literal[name], ...), **fields})
+    return create_model(f"Rule_{name}", __base__=RuleEntry, **{"kind": (Literal[name], ...), **fields})
 
 
 RULES = {name: _rule_model(name, kind) for name, kind in RULE_KINDS.items()}

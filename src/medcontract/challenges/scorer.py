@@ -148,13 +148,13 @@ class ChallengeScorer(Scorer):
                 shown.add(title)
 
     def resampled(self, answers: Answers, samples: Samples, result: Result) -> Resampling:
-        from medcontract.scoring.metrics.resampled import Cases
+        from medcontract.scoring.metrics.resampled import ResampledCases
         from medcontract.uncertainty.figures import Resampling, combined
         from medcontract.uncertainty.figures import mean as resampled_mean
 
         pairing, score = answers.pairing(), self.definition.score
         truths = _columns(pairing.expected.items, self.truth_fields)
-        cases = Cases(samples.whole, truths, _columns(marks(pairing, ""), self.prediction_fields))
+        cases = ResampledCases(samples.whole, truths, _columns(marks(pairing, ""), self.prediction_fields))
         found = {
             metric.name: cases.resampled(metric, self._parameters[metric.name])
             for metric in self.metrics

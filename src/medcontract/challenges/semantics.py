@@ -16,13 +16,13 @@ from medcontract.challenges.model import (
     TYPES,
     Definition,
     Field,
-    Item,
-    Metric,
+    FieldItem,
+    MetricEntry,
     PositiveCase,
     info,
 )
 from medcontract.challenges.patterns import check_pattern
-from medcontract.challenges.rules import RULE_KINDS, Rule
+from medcontract.challenges.rules import RULE_KINDS, RuleEntry
 from medcontract.contracts.pydantic_errors import check_structure
 from medcontract.errors import CallError, option, words
 from medcontract.problems import Finding, Path
@@ -133,7 +133,7 @@ class _Semantics:
 
     # Fields.
 
-    def _check_field(self, field: Item, path: Path) -> None:
+    def _check_field(self, field: FieldItem, path: Path) -> None:
         if (field.type is None) == (field.one_of is None):
             message = "expected type or one_of" if field.type is None else "type and one_of exclude each other"
             self.add("MC224", path, message, f"use one of: {', '.join(TYPES)}; or one_of = […]")
@@ -157,7 +157,7 @@ class _Semantics:
         elif field.kind in ("set", "list"):
             self.add("MC101", (*path, "of"), "missing", MISSING["of"])
 
-    def _check_separator(self, separator: str | None, items: Item, path: Path) -> None:
+    def _check_separator(self, separator: str | None, items: FieldItem, path: Path) -> None:
         if separator is None:
             return
         if items.kind not in _STRINGS:
@@ -178,7 +178,7 @@ class _Semantics:
 
     # Rules.
 
-    def _check_rule(self, rule: Rule, path: Path) -> None:
+    def _check_rule(self, rule: RuleEntry, path: Path) -> None:
         names = rule.field_names
         known = {part: {*self.definition.key, *self.values[part]} for part in _PARTS.values()}
         lists = [name for name, part in _PARTS.items() if rule.within in (None, name) and known[part] >= set(names)]
@@ -203,7 +203,7 @@ class _Semantics:
         if low is not None and high is not None and low > high:
             self.add("MC105", (*path, "minimum"), "is larger than the upper bound")
 
-    def _check_type(self, rule: Rule, key: str, name: str, field: Field, records: str, path: Path) -> None:
+    def _check_type(self, rule: RuleEntry, key: str, name: str, field: Field, records: str, path: Path) -> None:
         types, path = RULE_KINDS[rule.kind].fields[key], (*path, key)
         items = field.of
         of_numbers = items is not None and items.kind in _NUMBERS
@@ -221,7 +221,7 @@ class _Semantics:
 
     # Metrics.
 
-    def _check_template(self, entry: Metric, path: Path) -> None:
+    def _check_template(self, entry: MetricEntry, path: Path) -> None:
         fields = [entry.field, entry.parameters.get("time", "")]
         fields += [value.field for value in entry.parameters.values() if isinstance(value, PositiveCase)]
         in_use = any("{}" in name for name in fields)
@@ -237,7 +237,7 @@ class _Semantics:
             )
         self.findings.not_distinct(entry.for_, (*path, "for"))
 
-    def _check_metric(self, metric: Metric, path: Path) -> None:
+    def _check_metric(self, metric: MetricEntry, path: Path) -> None:
         kind = KINDS[metric.kind]
         given = [name for name in kind.exactly_one if name in metric.parameters]
         if kind.exactly_one and len(given) != 1:
@@ -400,7 +400,7 @@ class _Semantics:
         elif weight < 0 and kinds and not self.definition.lower_is_better(name):
             self.add("MC226", path, f"'{name}' is better when higher, but its weight is negative", severity="warning")
 
-    def _warn(self, metrics: list[tuple[Path, Metric]]) -> None:
+    def _warn(self, metrics: list[tuple[Path, MetricEntry]]) -> None:
         """Add warnings about metrics of a valid definition."""
         for path, metric in metrics:
             parameters = {name: Fraction(value) for name, value in self.definition.numbers_of(metric).items()}

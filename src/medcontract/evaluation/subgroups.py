@@ -20,7 +20,7 @@ from medcontract.problems import plain_name, pointer
 from medcontract.reading.source import Source
 from medcontract.results.score import InputFile, Subgroup
 from medcontract.scoring.pairing import Pair
-from medcontract.scoring.rational import TooLarge, rounded_or_none
+from medcontract.scoring.rational import FigureTooLarge, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Scorer
 from medcontract.scoring.scorer_checks import tally_of
 from medcontract.scoring.track import Track
@@ -268,7 +268,7 @@ class _Measuring(NamedTuple):
         """Return the figures for some cases, which need not pass the processing gate. None: there are none."""
         try:
             return self.scorer.figures(tally_of(self.track, self.scorer, self.answers.only(numbers)))
-        except (TooLarge, ZeroDivisionError):
+        except (FigureTooLarge, ZeroDivisionError):
             return None
 
     def _headline(self, found: Finished | None) -> Fraction | None:

@@ -17,20 +17,20 @@ _DECIMALS, _DIGITS = 4, 7
 """Of figures for participants. Without the second, large figures would still have up to 53 bits."""
 
 
-class TooLarge(ArithmeticError):
+class FigureTooLarge(ArithmeticError):
     """A figure that is too large for a double."""
 
 
 def rounded(value: Fraction) -> float:
-    """The nearest double. Raises `TooLarge` if there is none."""
+    """The nearest double. Raises `FigureTooLarge` if there is none."""
     try:
         return value.numerator / value.denominator  # Python rounds the quotient of two integers correctly
     except OverflowError:
-        raise TooLarge from None
+        raise FigureTooLarge from None
 
 
 def rounded_root(value: Fraction) -> float:
-    """The nearest double to the square root of a number that is not negative. Raises `TooLarge` if there is none."""
+    """Return the nearest double to the root of a number of at least 0. Raises `FigureTooLarge` if there is none."""
     numerator, denominator = value.numerator, value.denominator
     shift = max(0, _ROOT_BITS + (denominator.bit_length() - numerator.bit_length()) // 2 + 1)
     scaled, rest = divmod(numerator << 2 * shift, denominator)

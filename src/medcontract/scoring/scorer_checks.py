@@ -12,7 +12,7 @@ from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.plugins.registration import require_code
 from medcontract.problems import pointer
-from medcontract.scoring.rational import TooLarge
+from medcontract.scoring.rational import FigureTooLarge
 from medcontract.scoring.scorer import (
     Answers,
     Finished,
@@ -92,7 +92,7 @@ def figures_of(track: Track, scorer: Scorer, tally: Tally) -> Finished:
             if finished.decision not in (None, "GO", "NO-GO"):
                 raise _broken(track, "figures", "decision must be GO, NO-GO or None")
             _require_document(track, "figures", finished.result)
-    except TooLarge:
+    except FigureTooLarge:
         reason = "a figure is too large for a double: check the numbers in the submission"
         return Finished(result=None, headline=None, processing=gate, reasons=(reason,))
     below = () if gate.passed else (below_the_gate(gate, worst_run),)

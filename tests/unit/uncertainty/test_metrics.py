@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.metric_cases import VARIANTS, random_columns
 
-from medcontract.scoring.metrics.resampled import Cases
+from medcontract.scoring.metrics.resampled import ResampledCases
 from medcontract.uncertainty.sample import Sample
 
 RESAMPLES = 100
@@ -35,7 +35,7 @@ def test_a_replicate_is_the_metric_of_repeated_cases(name: str, clustered: bool,
         times = [truth or (None, None) for truth in truths]
         of_truth = {field: [time for time, _ in times], metric.event.name: [event for _, event in times]}
     columns = of_truth, {metric.prediction.name: predictions}
-    found = Cases(sample, *columns).resampled(metric, variant.parameters)
+    found = ResampledCases(sample, *columns).resampled(metric, variant.parameters)
     compared = 0
     for row in range(RESAMPLES + 1):
         drawn = [place for place, times in enumerate(sample.weights_by_case(row)) for _ in range(times)]
@@ -59,7 +59,9 @@ def test_the_denominator_of_a_precision() -> None:
     variant = VARIANTS["precision label macro"]
     truths, predictions = ["a", "a", "b", "b", "a", "c"], ["a", "a", "b", "b", None, "c"]
     sample = Sample([(unit,) for unit in "xxyyzy"], RESAMPLES, clustered=True)
-    found = Cases(sample, {"label": truths}, {"label": predictions}).resampled(variant.metric, variant.parameters)
+    found = ResampledCases(sample, {"label": truths}, {"label": predictions}).resampled(
+        variant.metric, variant.parameters
+    )
     assert {label: sample.units_of(figure.cases) for label, figure in found.by_class.items()} == {
         "a": 2,
         "b": 1,
@@ -73,8 +75,8 @@ def test_a_replicate_without_a_class() -> None:
     sample = Sample([(str(place),) for place in range(5)], RESAMPLES)
     said: dict[str, list[Any]] = {"label": predictions, "probability": [0.1, 0.2, 0.9, 0.8, 0.3]}
     f1, auroc = VARIANTS["f1 label macro"], VARIANTS["auroc probability b"]
-    found = Cases(sample, {"label": truths}, said).resampled(f1.metric, f1.parameters)
-    ranked = Cases(sample, {"label": truths}, said).resampled(auroc.metric, auroc.parameters).figure
+    found = ResampledCases(sample, {"label": truths}, said).resampled(f1.metric, f1.parameters)
+    ranked = ResampledCases(sample, {"label": truths}, said).resampled(auroc.metric, auroc.parameters).figure
     drawn = [[int(weight) for weight in sample.weights_by_case(row)] for row in range(RESAMPLES + 1)]
     without = [row for row, weights in enumerate(drawn) if not weights[4]]
     assert without

@@ -11,7 +11,7 @@ import pytest
 from sklearn import metrics
 from tests.metric_cases import FLAG, LABEL, PROBABILITY, Variant, variant
 
-from medcontract.scoring.metrics.resampled import Cases
+from medcontract.scoring.metrics.resampled import ResampledCases
 from medcontract.uncertainty.intervals import percentiles
 from medcontract.uncertainty.sample import Sample
 
@@ -50,7 +50,7 @@ def test_a_plain_bootstrap(name: str) -> None:
         said = np.where(random.random(CASES) < 0.7, true, random.choice(LABEL.values, CASES))
     sample = Sample([f"{case}" for case in range(CASES)], RESAMPLES, distinct=True)
     columns = {figure.metric.truth.name: true.tolist()}, {figure.metric.prediction.name: said.tolist()}
-    ours = Cases(sample, *columns).resampled(figure.metric, figure.parameters).figure.values
+    ours = ResampledCases(sample, *columns).resampled(figure.metric, figure.parameters).figure.values
     assert ours[0] == pytest.approx(theirs(true, said), abs=1e-12)
     plain = []
     for _ in range(RESAMPLES // 4):

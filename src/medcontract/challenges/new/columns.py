@@ -10,8 +10,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from medcontract.challenges.model import Field, Item
-from medcontract.challenges.new.read import Table
+from medcontract.challenges.model import Field, FieldItem
+from medcontract.challenges.new.read import TruthTable
 from medcontract.challenges.values import is_class
 from medcontract.errors import CallError
 
@@ -35,7 +35,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SEPARATORS = (";", "|", '["')
 
 
-class Column(NamedTuple):
+class InferredColumn(NamedTuple):
     """A column of the table."""
 
     name: str
@@ -63,20 +63,20 @@ def parts_of(name: str) -> list[str]:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_")
 
 
-def infer_column(name: str, table: Table, as_classes: bool, may_be_classes: bool) -> Column:
+def infer_column(name: str, table: TruthTable, as_classes: bool, may_be_classes: bool) -> InferredColumn:
     """Return a column with its type. Raises `Unsuitable`, and `CallError` if its values cannot be classes."""
     values = table.columns[name]
     present = [value for value in values if value is not None]
     optional = {"optional": len(present) < len(values)}
     if as_classes:
         field = _asked_for(name, present)
-        return Column(name, field.model_copy(update=optional), "the only values that are allowed")
+        return InferredColumn(name, field.model_copy(update=optional), "the only values that are allowed")
     if not present:
-        return Column(name, Field(type="text", optional=True), EMPTY)
+        return InferredColumn(name, Field(type="text", optional=True), EMPTY)
     if table.is_text and not is_id(name):
         present = _typed(present)
     found = _type_of(present, may_be_classes)
-    return Column(name, found[0].model_copy(update=optional), *found[1:])
+    return InferredColumn(name, found[0].model_copy(update=optional), *found[1:])
 
 
 def _type_of(present: list[Any], may_be_classes: bool) -> tuple[Field, str] | tuple[Field, str, bool]:
@@ -105,7 +105,7 @@ def _asked_for(name: str, present: list[Any]) -> Field:
         )
     if not nested:
         return Field(one_of=_ordered(items))
-    return Field(type=_kind_of_list(present), of=Item(one_of=_ordered(items)))
+    return Field(type=_kind_of_list(present), of=FieldItem(one_of=_ordered(items)))
 
 
 def _ordered(values: Sequence[str]) -> tuple[str, ...]:
@@ -191,12 +191,12 @@ def _list(present: list[list[Any]], may_be_classes: bool) -> tuple[Field, str]:
         kind = _kind_of_list(present)
         note = "a list without repetition" if kind == "set" else "a list: an item is repeated; no metric compares lists"
         if may_be_classes and _are_classes(items):
-            return Field(type=kind, of=Item(one_of=_ordered(items))), note
-        return Field(type=kind, of=Item(type="text" if _is_text(items) else "str")), note
+            return Field(type=kind, of=FieldItem(one_of=_ordered(items))), note
+        return Field(type=kind, of=FieldItem(type="text" if _is_text(items) else "str")), note
     if kinds == {bool}:
-        item = Item(type="boolean")
+        item = FieldItem(type="boolean")
     elif kinds <= {int, float}:
-        item = Item(type="integer" if kinds == {int} else "number")
+        item = FieldItem(type="integer" if kinds == {int} else "number")
     else:
         raise Unsuitable("the items of the lists have different types", "use strings, or one type of number")
     return Field(type="list", of=item), "a list; no metric compares lists"

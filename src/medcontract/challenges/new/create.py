@@ -9,7 +9,7 @@ from pathlib import Path
 from medcontract.challenges.examples import example_files
 from medcontract.challenges.loading import load
 from medcontract.challenges.model import Field
-from medcontract.challenges.new.columns import Column
+from medcontract.challenges.new.columns import InferredColumn
 from medcontract.challenges.new.draft import draft
 from medcontract.challenges.new.infer import Inferred, first_metrics, infer
 from medcontract.challenges.new.read import load_table
@@ -24,7 +24,7 @@ from medcontract.validation.report import ProblemCollector, make_report
 FILE = "challenge.toml"
 EXAMPLES = "example"
 _MOST_PROBLEMS = 100
-_LABEL = Column("label", Field(one_of=("ischemic", "hemorrhagic", "none")), "the only values that are allowed")
+_LABEL = InferredColumn("label", Field(one_of=("ischemic", "hemorrhagic", "none")), "the only values that are allowed")
 _EXAMPLE = Inferred(("case_id",), (_LABEL,), (), first_metrics((_LABEL,))), None
 """A challenge to start from without a truth."""
 

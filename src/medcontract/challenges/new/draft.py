@@ -10,9 +10,9 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from medcontract.challenges.model import Gate, Item
-from medcontract.challenges.new.columns import Column
-from medcontract.challenges.new.infer import Inferred, Metric
+from medcontract.challenges.model import FieldItem, GateEntry
+from medcontract.challenges.new.columns import InferredColumn
+from medcontract.challenges.new.infer import DraftMetric, Inferred
 from medcontract.problems import plural
 from medcontract.scoring.metrics import KINDS
 
@@ -45,7 +45,7 @@ def draft(inferred: Inferred, challenge_id: str, title: str, rows: int | None) -
         weights=[f"{metric.name} = {_weight(len(shares))}" for metric in shares] if len(shares) > 1 else [],
         headline=first.name,
         sign="" if KINDS[first.kind].higher_is_better else "-",
-        min_processed=Gate().min_processed,
+        min_processed=GateEntry().min_processed,
     )
 
 
@@ -63,7 +63,7 @@ def _identity(inferred: Inferred, challenge_id: str, title: str) -> Lines:
     ]
 
 
-def _metric(metric: Metric) -> Lines:
+def _metric(metric: DraftMetric) -> Lines:
     kind = KINDS[metric.kind]
     lines = [(f"name = {_toml(metric.name)}", ""), (f"kind = {_toml(metric.kind)}", metric.about)]
     lines.append((f"field = {_toml(metric.field)}", ""))
@@ -86,12 +86,12 @@ def _weight(count: int) -> str:
     return f"{Decimal(share.numerator) / share.denominator:f}" if exact else "1"
 
 
-def _field_line(column: Column, prediction: bool = False) -> str:
+def _field_line(column: InferredColumn, prediction: bool = False) -> str:
     name = column.name if column.name.isascii() else _toml(column.name)
     return f"{name} = {_field(column.field, optional=column.field.optional and not prediction)}"
 
 
-def _field(field: Item, optional: bool = False) -> str:
+def _field(field: FieldItem, optional: bool = False) -> str:
     parts = [f"one_of = {_toml(field.classes)}" if field.classes else f"type = {_toml(field.kind)}"]
     if field.items is not None:
         parts.append(f"of = {_field(field.items)}")

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations
 from typing import Any, NamedTuple
 
 from medcontract.challenges.model import MOST_FIELDS
-from medcontract.challenges.new.columns import EMPTY, IDS, Column, Unsuitable, infer_column, is_id, parts_of
-from medcontract.challenges.new.read import Table
+from medcontract.challenges.new.columns import EMPTY, IDS, InferredColumn, Unsuitable, infer_column, is_id, parts_of
+from medcontract.challenges.new.read import TruthTable
 from medcontract.challenges.values import LONGEST_NAME, RESERVED_NAMES, is_field_name
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import CallError, option, words
@@ -44,14 +43,9 @@ _METADATA = _words(
 )
 _FILES = _words("dicom file filename image name path slide")
 """Columns that are different for each case."""
-_PARTS = _words(
-    "date day eye frame index laterality lesion level month no number part question region run segment session side "
-    "slice time timepoint tooth view visit week year"
-)
-"""Columns that may be the second part of a compound key."""
 
 
-class Metric(NamedTuple):
+class DraftMetric(NamedTuple):
     """A `[[metric]]`, with what it is and is not good for."""
 
     name: str
@@ -65,14 +59,14 @@ class Inferred(NamedTuple):
     """What a challenge file says about a truth table."""
 
     key: tuple[str, ...]
-    labels: tuple[Column, ...]
+    labels: tuple[InferredColumn, ...]
     """What is to be predicted."""
-    others: tuple[Column, ...]
+    others: tuple[InferredColumn, ...]
     """What is only in the truth."""
-    metrics: tuple[Metric, ...]
+    metrics: tuple[DraftMetric, ...]
 
 
-def infer(table: Table, classes: Collection[str], key: tuple[str, ...]) -> tuple[Inferred | None, list[Finding]]:
+def infer(table: TruthTable, classes: Collection[str], key: tuple[str, ...]) -> tuple[Inferred | None, list[Finding]]:
     """Return the inferred challenge, or the problems of the table.
 
     `classes` are columns that are enumerations, `key` those that identify a case: by default, they are found. Raises
@@ -108,7 +102,7 @@ def infer(table: Table, classes: Collection[str], key: tuple[str, ...]) -> tuple
 # --- tables that cannot be used ---------------------------------------------------------------------------------------
 
 
-def _table_findings(table: Table) -> Iterator[Finding]:
+def _table_findings(table: TruthTable) -> Iterator[Finding]:
     if not table.columns or not table.rows:
         yield Finding("MC108", "the table has no records", "add at least one case", ref=table.header)
     elif len(table.columns) == 1:
@@ -125,7 +119,7 @@ def _table_findings(table: Table) -> Iterator[Finding]:
         yield from _name_findings(table)
 
 
-def _name_findings(table: Table) -> Iterator[Finding]:
+def _name_findings(table: TruthTable) -> Iterator[Finding]:
     names = list(table.columns)
     reserved = RESERVED_NAMES | {"error"}
     wrong = [name for name in names if not is_field_name(name) or name in reserved]
@@ -163,23 +157,18 @@ def _slug(name: str, taken: Collection[str]) -> str:
 # --- the key ----------------------------------------------------------------------------------------------------------
 
 
-def _find_key(table: Table, classes: Collection[str]) -> tuple[str, ...]:
-    """Return the columns that identify a case, by name and content; empty if there are none."""
+def _find_key(table: TruthTable, classes: Collection[str]) -> tuple[str, ...]:
+    """Return the column that identifies a case, by name and content; empty if there is none."""
     usable = [name for name, values in table.columns.items() if name not in classes and _may_identify(values)]
     first = next(iter(table.columns))
     ranked = sorted((rank, usable.index(name), name) for name in usable if (rank := _rank(name, name == first)))
     for _, _, name in ranked:
         if _are_unique(table, (name,)):
             return (name,)
-    parts = [name for name in usable if is_id(name) or _parts(name) & (IDS | _PARTS)]
-    for size in (2, 3):
-        for names in combinations(parts[:10], size):
-            if any(map(is_id, names)) and _are_unique(table, names):
-                return names
     return ()
 
 
-def _are_unique(table: Table, key: tuple[str, ...]) -> bool:
+def _are_unique(table: TruthTable, key: tuple[str, ...]) -> bool:
     values = [table.columns[name] for name in key]
     return bool(key) and all(map(_may_identify, values)) and len(set(zip(*values, strict=True))) == table.rows
 
@@ -205,7 +194,7 @@ def _may_identify(values: Sequence[object]) -> bool:
     )
 
 
-def _no_key(table: Table, key: tuple[str, ...]) -> Finding:
+def _no_key(table: TruthTable, key: tuple[str, ...]) -> Finding:
     named = key or [name for name in table.columns if is_id(name)]
     if named:
         name = named[0]
@@ -241,14 +230,14 @@ def _is_metadata(name: str) -> bool:
 # --- labels and metrics -----------------------------------------------------------------------------------------------
 
 
-def _labels(columns: Sequence[Column]) -> tuple[Column, ...]:
+def _labels(columns: Sequence[InferredColumn]) -> tuple[InferredColumn, ...]:
     """Return the columns that are to be predicted: classes, and those named like labels; or else all but metadata."""
     measurable = [each for each in columns if _metric_of(each) is not None and not _is_metadata(each.name)]
     likely = [each for each in measurable if _is_label(each.name) or each.field.kind in ("boolean", "one_of")]
     return tuple((likely or measurable)[:_MOST_LABELS])
 
 
-def _metric_of(column: Column) -> tuple[str, dict[str, Any], str] | None:
+def _metric_of(column: InferredColumn) -> tuple[str, dict[str, Any], str] | None:
     """Return the kind of metric for a column, its parameters, and a comment; None if there is none."""
     field = column.field
     match field.kind:
@@ -268,9 +257,9 @@ def _metric_of(column: Column) -> tuple[str, dict[str, Any], str] | None:
     return None
 
 
-def first_metrics(labels: Sequence[Column]) -> tuple[Metric, ...]:
+def first_metrics(labels: Sequence[InferredColumn]) -> tuple[DraftMetric, ...]:
     """Return one metric for each label."""
-    found: list[Metric] = []
+    found: list[DraftMetric] = []
     taken = set(RESERVED_NAMES)
     for column in labels:
         chosen = _metric_of(column)
@@ -278,5 +267,5 @@ def first_metrics(labels: Sequence[Column]) -> tuple[Metric, ...]:
             kind, parameters, about = chosen
             name = _slug(kind if len(labels) == 1 else f"{column.name[: LONGEST_NAME - 20]}_{kind}", taken)
             taken.add(name)
-            found.append(Metric(name, kind, column.name, parameters, about))
+            found.append(DraftMetric(name, kind, column.name, parameters, about))
     return tuple(found)

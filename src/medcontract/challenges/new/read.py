@@ -28,7 +28,7 @@ _MOST_COLUMNS = 2_000
 """Reading stops beyond it; a challenge allows fewer."""
 
 
-class Table(NamedTuple):
+class TruthTable(NamedTuple):
     """The columns of a truth table, as lists of equal length. Absent and empty cells are None."""
 
     columns: dict[str, list[Any]]
@@ -108,7 +108,7 @@ def _any_collection(list_key: str) -> CompiledContract:
     )  # fmt: skip
 
 
-def load_table(source: Source, collector: ProblemCollector, list_key: str = LIST_KEY) -> Table:
+def load_table(source: Source, collector: ProblemCollector, list_key: str = LIST_KEY) -> TruthTable:
     """Return the table in a source. Raises `InvalidData`, and `CallError` if there is no file, or without pyarrow."""
     contract = _any_collection(list_key)
     try:
@@ -126,4 +126,4 @@ def load_table(source: Source, collector: ProblemCollector, list_key: str = LIST
         collector.add(Finding("MC108", *large.args))
     if collector.errors:
         raise InvalidData(make_report(source, None, None, collector))
-    return Table(sink.columns, sink.rows, is_text, header_ref(source) if is_text else None)
+    return TruthTable(sink.columns, sink.rows, is_text, header_ref(source) if is_text else None)

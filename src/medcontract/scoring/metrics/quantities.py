@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from medcontract.scoring.metrics.counting import ClassCounts, ErrorCounts, exact_difference
 from medcontract.scoring.metrics.metric import Metric, MetricValue, Parameters
-from medcontract.scoring.rational import LONG, ONE, ZERO, TooLarge, dyadic_sum, rounded_root
+from medcontract.scoring.rational import LONG, ONE, ZERO, FigureTooLarge, dyadic_sum, rounded_root
 
 _Row = tuple[float, float | None, int]
 """Truth, prediction (None if it is unprocessed), and the number of such cases."""
@@ -28,7 +28,7 @@ def root_mean_square(metric: Metric, counts: ErrorCounts, parameters: Parameters
     square = _mean(metric, counts, parameters)
     try:
         return MetricValue(value=Fraction(rounded_root(square)))
-    except TooLarge:
+    except FigureTooLarge:
         return MetricValue(value=square)  # even larger: like any figure that is too large, reported when it is rounded
 
 

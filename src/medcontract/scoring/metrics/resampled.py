@@ -29,7 +29,7 @@ from medcontract.scoring.metrics.counting import Class, Column, OverlapCounts
 from medcontract.scoring.metrics.formulas import parts_of_overlap
 from medcontract.scoring.metrics.kinds import FieldInfo
 from medcontract.scoring.metrics.metric import Metric, Parameters
-from medcontract.scoring.rational import TooLarge, rounded
+from medcontract.scoring.rational import FigureTooLarge, rounded
 from medcontract.uncertainty.figures import UNIT, Array, Resampled, Scale, combined, kept, mean, quotient
 from medcontract.uncertainty.sample import Sample
 
@@ -46,7 +46,7 @@ class Found(NamedTuple):
     by_class: Mapping[str, Resampled] = {}
 
 
-class Cases:
+class ResampledCases:
     """The cases of a challenge: columns of the truth and of the predictions, by field."""
 
     def __init__(self, sample: Sample, truths: Mapping[str, Column], predictions: Mapping[str, Column]) -> None:
@@ -129,7 +129,7 @@ class Cases:
             counts = counting.count([truths[at] for at in drawn], [predictions[at] for at in drawn])
             value = metric.figures(counts, parameters).value
             if value is not None:
-                with suppress(TooLarge):
+                with suppress(FigureTooLarge):
                     values[row] = rounded(value)
         low, high = metric.kind.low, metric.kind.high
         scale = None if low is None or high is None else (float(low), float(high))

@@ -17,7 +17,7 @@ from tests.support import sample
 
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, columns, count_all
 from medcontract.scoring.metrics.formulas import FORMULAS
-from medcontract.scoring.rational import TooLarge, rounded, rounded_root
+from medcontract.scoring.rational import FigureTooLarge, rounded, rounded_root
 from medcontract.scoring.sums import added
 
 every_metric = pytest.mark.parametrize("each", VARIANTS.values(), ids=VARIANTS.keys())
@@ -222,5 +222,5 @@ def test_root_is_correctly_rounded() -> None:
     assert rounded_root(Fraction(0)) == 0
     assert rounded_root(Fraction(5e-324) ** 2) == 5e-324
     assert rounded_root(Fraction(1.7e308) ** 2) == 1.7e308
-    with pytest.raises(TooLarge):
+    with pytest.raises(FigureTooLarge):
         rounded_root(Fraction(10**618))

@@ -13,7 +13,7 @@ from tests.metric_cases import ANSWER, DOSE, FINDINGS, FLAG, LABEL, PROBABILITY,
 from medcontract.errors import CallError
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, build, confusion_matrix
 from medcontract.scoring.metrics.counting import ClassCounts
-from medcontract.scoring.rational import TooLarge, rounded
+from medcontract.scoring.rational import FigureTooLarge, rounded
 
 F = Fraction
 Row = tuple[str, FieldInfo, Sequence[Any], Sequence[Any], dict[str, Any], Fraction | int | str]
@@ -350,7 +350,7 @@ def test_errors_that_are_too_large_are_reported_when_rounded(kind: str) -> None:
     """Like those of other tracks: not while counting."""
     found = value(kind, DOSE, [-1.7e308], [1.7e308], numbers={"unprocessed": 0}).value
     assert found is not None
-    with pytest.raises(TooLarge):
+    with pytest.raises(FigureTooLarge):
         rounded(found)
 
 
