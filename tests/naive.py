@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from medcontract.normalizers.terms import LEXICON, Terms, built_in_terms
 from medcontract.normalizers.text import latin_upper_case, micro_signs, normalize, powers, punctuation_of_other_scripts
-from medcontract.scoring.extraction.remote_backends import WORDS
+from medcontract.scoring.extraction.decision import WORDS
 
 Record = dict[str, Any]
 

@@ -13,7 +13,7 @@ from tests.scoring_files import drug, read_rx, rx
 from tests.unit.scoring.test_protocol import fingerprint
 
 import medcontract
-from medcontract.scoring.extraction.remote_backends import remote_words_sha256
+from medcontract.scoring.extraction.decision import remote_words_sha256
 from medcontract.scoring.frozen_protocol import pinned_sha256
 
 Edit = Callable[[Any], None]

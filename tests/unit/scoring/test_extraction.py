@@ -14,8 +14,8 @@ from tests.scoring_files import Record, drug, lab, labs, read_labs, read_rx, rx
 import medcontract
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
+from medcontract.scoring.extraction.decision import remote_words, remote_words_in
 from medcontract.scoring.extraction.differences import difference
-from medcontract.scoring.extraction.remote_backends import remote_words, remote_words_in
 
 
 def lines(folder: Path, name: str, records: list[Record]) -> Path:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import property_settings
 
 from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
 from medcontract.normalizers.text import close, equal, normalize, tight
 from medcontract.scoring.expected import Expected, ExpectedItems
-from medcontract.scoring.extraction import TRACK, name_pairs
-from medcontract.scoring.extraction.comparing import Comparer, Options
-from medcontract.scoring.extraction.differences import difference, miss_finder
+from medcontract.scoring.extraction import TRACK
+from medcontract.scoring.extraction.comparing import Comparer
+from medcontract.scoring.extraction.differences import difference
 from medcontract.scoring.extraction.documents import (
     LAB,
     NAME,
@@ -31,7 +29,6 @@ from medcontract.scoring.extraction.documents import (
 )
 from medcontract.scoring.extraction.explanations import failure_modes
 from medcontract.scoring.extraction.figures import DocumentFigures, Documents, is_processed
-from medcontract.scoring.extraction.name_pairs import NamePairer, are_equal
 from medcontract.scoring.extraction.tables import lowest
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.rational import rounded
@@ -87,7 +84,7 @@ def plain_mark(kind: Kind, fuzzy: float | None, labeled: list[Item], predicted: 
     tight_names, tight_others = [tight(item[NAME]) for item in labeled], [tight(item[NAME]) for item in predicted]
 
     def in_common(place: int, other: int) -> int:
-        counted = [n for n in range(4) if n != kind.optional or normalize(labeled[place][n])]
+        counted = [n for n in range(4) if kind.fields[n] != kind.optional or normalize(labeled[place][n])]
         return len(counted) - len(missed(labeled[place], predicted[other], counted))
 
     def missed(item: Item, found: Item, counted: list[int]) -> tuple[Any, ...]:
@@ -109,7 +106,7 @@ def plain_mark(kind: Kind, fuzzy: float | None, labeled: list[Item], predicted: 
             reports.append((number, (item[NAME], None, nearest.get(number), ())))
             continue
         found = predicted[pair]
-        counted = [n for n in range(4) if n != kind.optional or normalize(item[n])]
+        counted = [n for n in range(4) if kind.fields[n] != kind.optional or normalize(item[n])]
         misses = missed(item, found, counted)
         total += len(counted)
         correct += len(counted) - len(misses)
@@ -136,16 +133,6 @@ def with_plain_reports(mark: DocMark) -> DocMark:
     )  # fmt: skip
 
 
-@pytest.fixture(params=[(1 << 14, 500), (2, 500), (2, 20)], ids=["much", "little", "short texts"], scope="module")
-def _kept(request: pytest.FixtureRequest) -> Iterator[None]:
-    """How much is kept."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(name_pairs, "_MOST_KNOWN", request.param[0])
-        patch.setattr(name_pairs, "_LONGEST_KNOWN", request.param[1])
-        yield
-
-
-@pytest.mark.usefixtures("_kept")
 @property_settings(200)
 @given(
     found=st.lists(documents(), min_size=1, max_size=6), kind=st.sampled_from(KINDS), fuzzy=st.sampled_from([None, 85])
@@ -153,7 +140,7 @@ def _kept(request: pytest.FixtureRequest) -> Iterator[None]:
 def test_marks_are_those_of_the_definition(found: list[Any], kind: Kind, fuzzy: float | None) -> None:
     """Documents that are compared one after another, twice, have the marks of the definition."""
     read = label_reader(kind)
-    comparer = Comparer(kind, Options(miss_finder(TOLERANCE), fuzzy))
+    comparer = Comparer(kind, TOLERANCE, fuzzy)
     labels = [read(label_record(kind, labeled)) for labeled, *_ in found]
     rows = [prediction(kind, *rest) for _, *rest in found]
     wanted = [plain_mark(kind, fuzzy, each[0], each[1], row) for each, row in zip(found, rows, strict=True)]
@@ -164,35 +151,10 @@ def test_marks_are_those_of_the_definition(found: list[Any], kind: Kind, fuzzy: 
     assert list(map(with_plain_reports, map(comparer.measure, sent, rows))) == wanted
 
 
-@property_settings(200)
-@given(
-    names=st.lists(
-        st.sampled_from([name for name in NAMES if normalize(name)]), min_size=1, max_size=5, unique_by=normalize
-    ),
-    other=st.sampled_from(NAMES), place=st.integers(0, 4), fuzzy=st.sampled_from([None, 85]),
-)  # fmt: skip
-def test_one_other_name_is_paired_like_all_names(names: list[str], other: str, place: int, fuzzy: float | None) -> None:
-    """The pair of the only other name is that of the whole document, where all other names are paired in order."""
-    place %= len(names)
-    name, others = names[place], names[:place] + names[place + 1 :]
-    predicted = [*names[:place], other, *names[place + 1 :]]
-    assume(not are_equal(name, other))
-    pairer = NamePairer(fuzzy)
-    found = pairer.pair_one(name, other, others)
-    repeated = normalize(other) in map(normalize, others)
-    assert (found is None) == repeated
-    if found:
-        pairs: list[int | None] = list(range(len(names)))
-        pairs[place] = None if found.pairs[0] is None else place
-        nearest = {place: found.nearest[0]} if found.nearest else {}
-        whole = pairer.pair(tuple(names), tuple(predicted), lambda place, other: 0)
-        assert whole == (pairs, nearest, found.not_compared, False)
-
-
 def documents_of(kind: Kind, found: list[Any]) -> Documents:
     """Documents whose ids are not in order; every third one has no record."""
     read = label_reader(kind)
-    comparer = Comparer(kind, Options(miss_finder(TOLERANCE), None))
+    comparer = Comparer(kind, TOLERANCE, None)
     scorer = TRACK.scorer(TRACK.protocol, NO_OPTIONS, ())
     pair = next(each for each in scorer.pairs if each.truth == kind.labels)
     labels = [read(label_record(kind, labeled)) for labeled, *_ in found]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.normalizers import names, text
+from medcontract.normalizers import text
 from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.problems import Path
 from medcontract.results.score import FailureMode, ItemBreakdown
-from medcontract.scoring.extraction.comparing import Comparer, Options
+from medcontract.scoring.extraction.comparing import Comparer
 from medcontract.scoring.extraction.decision import (
     NEEDED,
     AuxiliaryFiles,
@@ -27,7 +27,6 @@ from medcontract.scoring.extraction.decision import (
     run_of,
     with_bounds,
 )
-from medcontract.scoring.extraction.differences import miss_finder
 from medcontract.scoring.extraction.documents import (
     LAB,
     NAME,
@@ -47,114 +46,18 @@ from medcontract.scoring.extraction.figures import (
     remarks,
     unparsed,
 )
-from medcontract.scoring.extraction.remote_backends import remote_words_sha256
+from medcontract.scoring.extraction.protocol import FIGURES, PROTOCOL
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.plausibility import Watch
-from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
+from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
-from medcontract.scoring.track import Auxiliary, Comparison, ExpectedIds, Figure, Imitation, Option, Roles, Rows, Track
+from medcontract.scoring.track import Auxiliary, Comparison, ExpectedIds, Imitation, Option, Roles, Rows, Track
 
 if TYPE_CHECKING:
     from medcontract.scoring.resampling import Samples
     from medcontract.uncertainty.figures import Resampling
-
-PROTOCOL = Protocol(
-    id="extraction",
-    version=3,
-    changes=(
-        Change(1, "first version"),
-        Change(
-            2, "the source ignores differences of punctuation only, so texts are also equal if their tight forms are "
-            "(T.S.H. and TSH), and names are paired by them in a second pass; reliability runs are sorted by start "
-            "time also if none has an offset, and a date is its midnight; a Greek capital mu before a Latin letter is "
-            "a micro sign",
-        ),
-        Change(
-            3, "fields of predicted items may be absent or null, which means the empty text; items of a name that "
-            "occurs several times are paired for the most correct fields, so that another order loses nothing; "
-            "offline runs with a remote or hosted backend do not count; only identical proofs are counted once",
-        ),
-    ),
-    parameters=(
-        MIN_PROCESSED,
-        *parameters(
-            "docs/tracks/extraction.md#prescriptions",
-            weight_name_recall=("0.70", "share of name_recall in a prescription's score"),
-            weight_attribute_accuracy=("0.30", "share of attribute_accuracy in a prescription's score"),
-            goal_prescription_accuracy=("85", "minimum prescription_accuracy for GO", {"high": 100}),
-        ),
-        *parameters(
-            "docs/tracks/extraction.md#laboratory-reports",
-            weight_test_recall=("0.60", "share of test_recall in a laboratory report's score"),
-            weight_lab_field_accuracy=("0.40", "share of lab_field_accuracy in a laboratory report's score"),
-            value_tolerance=("0.02", "tolerance of a number, as a share of the label", {"high": 1}),
-            goal_lab_accuracy=("75", "minimum lab_accuracy for GO", {"high": 100}),
-        ),
-        *parameters(
-            "docs/tracks/extraction.md#gates",
-            goal_pipeline_success_rate=("90", "minimum pipeline_success_rate for GO", {"high": 100}),
-            goal_reliability=("5", "successes among the last five reliability runs: all of them", {"fixed": True}),
-            goal_offline_evidence=("1", "minimum number of offline runs"),
-            goal_standout_proofs=("2", "minimum number of proofs about documents of the manifest"),
-        ),
-        version_parameter("normalization", text.VERSION, "version of text normalization", "docs/normalization.md"),
-        version_parameter("pairing", names.VERSION, "version of the pairing of names", "docs/normalization.md#names"),
-        Parameter(
-            name="match", value="exact", about="how names are paired: exact or fuzzy (--match)",
-            source="docs/normalization.md#names", choices=("exact", "fuzzy"),
-        ),
-        *parameters(
-            "docs/normalization.md#names",
-            fuzzy_threshold=("90", "minimum token_sort_ratio of a fuzzy pair", {"high": 100}),
-        ),
-        Parameter(
-            name="remote_backends", value=remote_words_sha256(), about="SHA-256 of the words for remote backends",
-            source="docs/tracks/extraction.md#our-choices", fixed=True,
-        ),
-        Parameter(
-            name="gates_on", value="point", silent_at="point", choices=("point", "bound"),
-            about="what has to reach the goal of a gate: the measured value or, with bound, the lower bound of its "
-            "interval; part of the protocol only if it is bound", source="docs/uncertainty.md#gates",
-        ),
-        Parameter(
-            name="look_alikes", value=None, about="SHA-256 of the list of look-alike drugs, for fuzzy names",
-            source="docs/normalization.md#the-list-of-look-alikes", fixed=True,
-        ),
-    ),
-)  # fmt: skip
-
-_RATE: dict[str, Any] = {"high": 100, "unit": "%"}
-_FIGURES = (
-    Figure(
-        name="prescription_accuracy", about="mean over labeled prescriptions of weight_name_recall·name_recall + "
-        "weight_attribute_accuracy·attribute_accuracy, times 100", perfect=100, leaving_out="never helps", **_RATE,
-    ),
-    Figure(
-        name="lab_accuracy", about="mean over labeled laboratory reports of weight_test_recall·test_recall + "
-        "weight_lab_field_accuracy·lab_field_accuracy, times 100", perfect=100, leaving_out="never helps", **_RATE,
-    ),
-    Figure(
-        name="pipeline_success_rate", about="successes / evaluation runs · 100; without such runs, over the labeled "
-        "documents", measured_in="extraction/runs", **_RATE,
-    ),
-    Figure(
-        name="mean_accuracy", about="mean of prescription_accuracy and lab_accuracy; submissions are ranked by it",
-        perfect=100, leaving_out="never helps", **_RATE,
-    ),
-    Figure(name="score", about="score of one document", perfect=1, by="document"),
-    Figure(name="recall", about="paired / labeled items of a document", perfect=1, by="document"),
-    Figure(
-        name="field_accuracy", about="correct / counted fields of the pairs; 0 without any", perfect=1, by="document"
-    ),
-    Figure(name="matched", about="labeled items that were paired", high=None, by="document"),
-    Figure(name="labeled", about="labeled items", high=None, by="document"),
-    Figure(name="correct_fields", about="correct fields of the pairs", high=None, by="document"),
-    Figure(name="total_fields", about="fields of the pairs that count", high=None, by="document"),
-    Figure(name="goal", about="the value that a gate requires", high=None),
-    Figure(name="measured", about="the measured value; null without input", high=None),
-)  # fmt: skip
 
 
 def _doc_ids(manifest: Sequence[ManifestEntry]) -> frozenset[str]:
@@ -208,10 +111,8 @@ class ExtractionScorer(Scorer):
     def __init__(self, protocol: Protocol, options: ScoringOptions, contracts: Collection[str]) -> None:
         super().__init__(protocol, options, contracts)
         fuzzy = protocol.word("match") == "fuzzy"
-        comparing = Options(
-            miss_finder(protocol["value_tolerance"]), float(protocol["fuzzy_threshold"]) if fuzzy else None
-        )
-        comparers = [Comparer(kind, comparing) for kind in (PRESCRIPTION, LAB)]
+        threshold = float(protocol["fuzzy_threshold"]) if fuzzy else None
+        comparers = [Comparer(kind, protocol["value_tolerance"], threshold) for kind in (PRESCRIPTION, LAB)]
         self.pairs = tuple(
             Pair(
                 truth=each.kind.labels, submission=each.kind.predictions, key=("doc_id",), can_fail=False,
@@ -396,7 +297,7 @@ TRACK = Track(
         ),
     ),
     protocol=PROTOCOL,
-    figures=_FIGURES,
+    figures=FIGURES,
     headline="mean_accuracy",
     imitations=(
         _imitation(PRESCRIPTION, "medications", "medicamentos"),

@@ -6,18 +6,28 @@ kept, and equal results are one object, which takes less memory and is quick to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.normalizers.text import normalize
-from medcontract.scoring.extraction.differences import FieldMiss, FindMiss
+from medcontract.normalizers.names import (
+    InCommon,
+    near_misses,
+    pair_exact,
+    pair_fuzzy,
+    pair_rest,
+    too_many_of_one_name,
+    too_many_to_compare,
+)
+from medcontract.normalizers.text import close, equal, normalize, tight
+from medcontract.scoring.extraction.differences import FieldMiss, difference
 from medcontract.scoring.extraction.documents import (
     NAME,
     DocMark,
     Item,
-    ItemReaders,
     ItemReport,
     Items,
     Kind,
@@ -26,182 +36,134 @@ from medcontract.scoring.extraction.documents import (
     failed,
     nothing_right,
 )
-from medcontract.scoring.extraction.name_pairs import NamePairer, are_equal, is_short, remember
+
+if TYPE_CHECKING:
+    from medcontract.contracts.extraction import Read
 
 _name = itemgetter(NAME)
 
 
-class Options(NamedTuple):
-    """The parameters that decide which items are paired, and which fields are right."""
+class NamePairs(NamedTuple):
+    """Which names are paired."""
 
-    find_miss: FindMiss
-    fuzzy: float | None
-    """The threshold of fuzzy pairing; None if only equal names are paired."""
+    pairs: Sequence[int | None]
+    """The index of the prediction of each labeled item."""
+    nearest: dict[int, tuple[str, float]]
+    """The most similar prediction of labeled items that are not paired, and its score."""
+    not_compared: bool = False
+    """Fuzzy pairing was requested, but there were too many names to compare."""
+    in_order: bool = False
+    """A name occurred so often that its items were paired in order of appearance."""
+
+
+def pair_names(labeled: Sequence[str], predicted: Sequence[str], fuzzy: float | None, in_common: InCommon) -> NamePairs:
+    """Pair names by their normalized forms, and the rest by their tight forms, or if they are similar enough.
+
+    Of items of one name, those that have the most in common are paired. `fuzzy` is the threshold of fuzzy pairing; None
+    if only equal names are paired.
+    """
+    names, others = list(map(normalize, labeled)), list(map(normalize, predicted))
+    pairs = pair_exact(names, others, in_common)
+    in_order = too_many_of_one_name(names, others)
+    wanted = [place for place, pair in enumerate(pairs) if pair is None]
+    free = sorted(set(range(len(others))).difference(pairs))
+    if not wanted or not free:
+        return NamePairs(pairs, {}, in_order=in_order)
+    names, others = [names[place] for place in wanted], [others[place] for place in free]
+    tight_names, tight_others = [tight(labeled[place]) for place in wanted], [tight(predicted[place]) for place in free]
+    equal_pairs = pair_rest(
+        tight_names, tight_others, [None] * len(wanted), lambda place, other: in_common(wanted[place], free[other])
+    )
+    rest = equal_pairs if fuzzy is None else pair_fuzzy(names, others, fuzzy, equal_pairs)
+    for place, pair in zip(wanted, rest, strict=True):
+        pairs[place] = None if pair is None else free[pair]
+    nearest = {wanted[i]: (predicted[free[j]], score) for i, j, score in near_misses(names, others, rest)}
+    not_compared = fuzzy is not None and too_many_to_compare(names, others, equal_pairs)
+    return NamePairs(pairs, nearest, not_compared, in_order or too_many_of_one_name(tight_names, tight_others))
 
 
 class Comparer:
-    """Compares documents of one kind."""
+    """Compares documents of one kind under the parameters that decide which items are paired."""
 
-    def __init__(self, kind: Kind, options: Options) -> None:
+    def __init__(self, kind: Kind, tolerance: Fraction, fuzzy: float | None) -> None:
+        """`tolerance` is that of numbers, `fuzzy` the threshold of `pair_names`."""
         self.kind = kind
-        self._records_of = attrgetter(kind.predicted)
-        self._readers = ItemReaders(kind)
-        self._pairs = _KnownPairs(kind, options.find_miss)
-        self._names = NamePairer(options.fuzzy)
-        self._marks = _KnownMarks()
+        self._fuzzy = fuzzy
+        self._items_of = kind.items_of(kind.predicted)
+        self._find_miss = field_comparer(kind, tolerance)
 
-    def measure(self, label: Label, record: Any) -> DocMark:
+    def measure(self, label: Label, record: Read) -> DocMark:
         return self.measure_all((label,), (record,))[0]
 
-    def measure_all(self, labels: Iterable[Label], records: Sequence[Any]) -> list[DocMark]:
+    def measure_all(self, labels: Iterable[Label], records: Sequence[Read]) -> list[DocMark]:
         """The marks of documents. Much faster than one call for each of them."""
-        records_of, readers = self._records_of, self._readers
+        items_of = self._items_of
         marks: list[DocMark] = []
         for (items, fields), record in zip(labels, records, strict=True):
             if (record.exception or not record.parse_success) and failed(record):
                 marks.append(nothing_right(len(items), "failed"))
                 continue
-            found = records_of(record)
-            predicted = tuple(map(readers[type(found[0])], found)) if found else ()
+            predicted = items_of(record)
             if predicted == items and fields:
                 marks.append(all_right(len(items), fields))
             else:
-                if any(None in item for item in predicted):  # absent or null: the empty text
-                    predicted = tuple(tuple(text or "" for text in item) for item in predicted)
-                in_order = self._in_order(items, predicted, fields) if fields else None
-                marks.append(in_order or self._pair(items, predicted))
+                marks.append(self._compare(items, fields, predicted))
         return marks
 
-    def _in_order(self, items: Items, predicted: Items, fields: int) -> DocMark | None:
-        """The mark of a document with equal names in the same order, except for one at most. None for others."""
-        labeled = matched = len(items)
-        if labeled != len(predicted):
-            return None
+    def _misses(self, label: Item, found: Item) -> tuple[FieldMiss, ...]:
+        """The wrong fields of a pair of items."""
+        misses = []
+        for field, expected, got in zip(self.kind.fields, label, found, strict=False):  # the name is last
+            if expected != got and (miss := self._find_miss(field, expected, got)):
+                misses.append(miss)
+        return tuple(misses)
+
+    def _compare(self, items: Items, fields: int, predicted: Items) -> DocMark:
+        if any(None in item for item in predicted):  # absent or null: the empty text
+            predicted = tuple(tuple(text or "" for text in item) for item in predicted)
+        names, others = list(map(_name, items)), list(map(_name, predicted))
+        if fields and (names == others or list(map(normalize, names)) == list(map(normalize, others))):
+            found = NamePairs(range(len(items)), {})  # the labeled names are different, and none is empty
+        else:
+
+            def in_common(place: int, other: int) -> int:
+                return self.kind.counted(items[place]) - len(self._misses(items[place], predicted[other]))
+
+            found = pair_names(names, others, self._fuzzy, in_common)
         reports: list[tuple[int, ItemReport]] = []
-        wrong = 0
-        has_other_name = False
-        for number, item in enumerate(items):
-            found = predicted[number]
-            if item == found:
-                continue
-            if item[NAME] != found[NAME] and not are_equal(item[NAME], found[NAME]):
-                others = map(_name, items[:number] + items[number + 1 :])
-                names = None if has_other_name else self._names.pair_one(item[NAME], found[NAME], others)
-                if names is None:
-                    return None
-                has_other_name = True
-                if names.pairs[0] is None:
-                    matched -= 1
-                    fields -= self.kind.counted(item)
-                    reports.append((number, self._pairs.unpaired(item[NAME], names.nearest.get(0))))
-                    continue
-            report = self._pairs[item, found]
-            if report:
-                wrong += len(report.misses)
-                reports.append((number, report))
-        if not reports:
-            return all_right(labeled, fields)
-        succeeded = matched > 0 or bool(predicted[0][NAME].strip(BLANKS))
-        mark = DocMark(labeled, matched, fields - wrong, fields, succeeded, labeled, tuple(reports))
-        return self._marks[mark]
-
-    def _pair(self, items: Items, predicted: Items) -> DocMark:
-        """The mark of a document whose names are not the same, not in the same order, or repeated."""
-
-        def in_common(place: int, other: int) -> int:
-            report = self._pairs[items[place], predicted[other]]
-            return self.kind.counted(items[place]) - (len(report.misses) if report else 0)
-
-        names = self._names.pair(tuple(map(_name, items)), tuple(map(_name, predicted)), in_common)
-        pairs = names.pairs
-        reports: list[tuple[int, ItemReport]] = []
-        wrong = 0
-        for number, (item, pair) in enumerate(zip(items, pairs, strict=True)):
+        wrong = total = 0
+        for number, (item, pair) in enumerate(zip(items, found.pairs, strict=True)):
             if pair is None:
-                reports.append((number, self._pairs.unpaired(item[NAME], names.nearest.get(number))))
-            elif item != predicted[pair]:
-                report = self._pairs[item, predicted[pair]]
-                if report:
-                    wrong += len(report.misses)
-                    reports.append((number, report))
-        matched = len(pairs) - pairs.count(None)
-        fields = self._fields(items, pairs)
-        succeeded = matched > 0 or any(item[NAME].strip(BLANKS) for item in predicted)
-        counts = len(items), matched, fields - wrong, fields
-        mark = DocMark(
-            *counts, succeeded, len(predicted), tuple(reports), "compared", names.not_compared, names.in_order
-        )
-        return self._marks[mark]
-
-    def _fields(self, items: Items, pairs: Sequence[int | None]) -> int:
-        """The number of fields of the paired items that count."""
-        kind = self.kind
-        if kind.optional is None:
-            return len(kind.fields) * (len(pairs) - pairs.count(None))
-        return sum(kind.counted(item) for item, pair in zip(items, pairs, strict=True) if pair is not None)
-
-
-_MOST_KNOWN_REPORTS = 8
-"""The number of reports in a mark that is known."""
-
-
-class _KnownPairs(dict[tuple[Item, Item], ItemReport | None]):
-    """The results of comparing a labeled with a predicted item; None if there is nothing to report."""
-
-    def __init__(self, kind: Kind, find_miss: FindMiss) -> None:
-        super().__init__()
-        self._kind = kind
-        self._find_miss = find_miss
-        self._reports: dict[tuple[Any, ...], ItemReport] = {}
-        """Reports by their content, so that equal ones are one object."""
-
-    def __missing__(self, pair: tuple[Item, Item]) -> ItemReport | None:
-        label, found = pair
-        misses = tuple(self._misses(label, found))
-        report = None
-        if misses or label[NAME] != found[NAME]:
-            report = self._report(label[NAME], found[NAME], None, misses)
-        if is_short((*label, *found)):
-            remember(self, pair, report)
-        return report
-
-    def unpaired(self, name: str, nearest: tuple[str, float] | None) -> ItemReport:
-        """The report about an item that is not paired."""
-        return self._report(name, None, nearest, ())
-
-    def _report(self, *content: Any) -> ItemReport:
-        known = self._reports.get(content)
-        if known:
-            return known
-        report = ItemReport(*content)
-        if is_short(_texts_in(report)):
-            remember(self._reports, content, report)
-        return report
-
-    def _misses(self, label: Item, found: Item) -> Iterator[FieldMiss]:
-        """The wrong fields."""
-        for place, field in enumerate(self._kind.fields):
-            expected, got = label[place], found[place]
-            if expected == got or (place == self._kind.optional and not normalize(expected)):
+                reports.append((number, ItemReport(item[NAME], None, found.nearest.get(number), ())))
                 continue
-            miss = self._find_miss(field, expected, got)
-            if miss:
-                yield miss
+            total += self.kind.counted(item)
+            misses = self._misses(item, predicted[pair])
+            if misses or item[NAME] != predicted[pair][NAME]:
+                wrong += len(misses)
+                reports.append((number, ItemReport(item[NAME], predicted[pair][NAME], None, misses)))
+        matched = len(items) - found.pairs.count(None)
+        succeeded = matched > 0 or any(name.strip(BLANKS) for name in others)
+        return DocMark(
+            len(items), matched, total - wrong, total, succeeded, len(predicted), tuple(reports),
+            not_compared=found.not_compared, in_order=found.in_order,
+        )  # fmt: skip
 
 
-class _KnownMarks(dict[DocMark, DocMark]):
-    """The marks of documents, so that equal ones are stored only once."""
-
-    def __missing__(self, mark: DocMark) -> DocMark:
-        reports = [report for _, report in mark.items]
-        if len(reports) <= _MOST_KNOWN_REPORTS and all(is_short(_texts_in(report)) for report in reports):
-            remember(self, mark, mark)
-        return mark
+_LONGEST_KNOWN = 400
+"""The length of two texts whose comparison is kept: memory must not depend on the data."""
 
 
-def _texts_in(report: ItemReport) -> list[str]:
-    """The texts of records in a report."""
-    texts = [report.name, report.paired or "", report.nearest[0] if report.nearest else ""]
-    for miss in report.misses:
-        texts += miss.expected, miss.got
-    return texts
+def field_comparer(kind: Kind, tolerance: Fraction) -> Callable[[str, str, str], FieldMiss | None]:
+    """Return a function that compares a field's labeled and predicted text; None if the prediction is right."""
+
+    def find(field: str, expected: str, got: str) -> FieldMiss | None:
+        if equal(expected, got) or (field == "valor" and close(got, expected, tolerance)):
+            return None
+        if field == kind.optional and not normalize(expected):
+            return None
+        return FieldMiss(field, difference(expected, got), expected, got)
+
+    known = lru_cache(maxsize=1 << 14)(find)
+    return lambda field, expected, got: (
+        known(field, expected, got) if len(expected) + len(got) <= _LONGEST_KNOWN else find(field, expected, got)
+    )

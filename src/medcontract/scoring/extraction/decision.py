@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
+from functools import cache
+from hashlib import sha256
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from medcontract.scoring.extraction.documents import LAB, PRESCRIPTION, failed
-from medcontract.scoring.extraction.remote_backends import remote_words_in
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded
 from medcontract.scoring.scorer import shown_id
@@ -253,3 +256,32 @@ def _start_time(text: str) -> _Time:
     found = _FRACTION.search(text)
     second = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
     return _Time(second, found[1].rstrip("0") if found else "")
+
+
+WORDS = Path(__file__).parent / "data" / "remote_backends.json"
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+@cache
+def remote_words() -> frozenset[str]:
+    """Names of hosted services, and words for running elsewhere, in lower case."""
+    groups: dict[str, list[str]] = json.loads(WORDS.read_text(encoding="utf-8"))["words"]
+    return frozenset(word for words in groups.values() for word in words)
+
+
+def remote_words_sha256() -> str:
+    """The hash of the sorted words, one per line."""
+    return sha256("\n".join(sorted(remote_words())).encode()).hexdigest()
+
+
+def remote_words_in(backend: str) -> list[str]:
+    """The words in the name of a backend, as whole words of letters and digits, in any case.
+
+    Other characters only separate words: `hf_inference` is also `HF Inference`.
+    """
+    text = _spaced(backend)
+    return sorted(word for word in remote_words() if _spaced(word) in text)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.lower()))} "

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from fractions import Fraction
-from functools import lru_cache
 
 from msgspec import Struct
 
-from medcontract.normalizers.text import close, equal, normalize
+from medcontract.normalizers.text import normalize
 
 
 class FieldMiss(Struct, frozen=True, gc=False):
@@ -20,24 +17,6 @@ class FieldMiss(Struct, frozen=True, gc=False):
     """The kind of difference."""
     expected: str
     got: str
-
-
-FindMiss = Callable[[str, str, str], FieldMiss | None]
-"""Compares the labeled and the predicted text of a field. None if they are equal."""
-
-
-def miss_finder(tolerance: Fraction) -> FindMiss:
-    """A function that compares fields and remembers the results for short texts. `tolerance` is that of numbers."""
-
-    def find(field: str, expected: str, got: str) -> FieldMiss | None:
-        if equal(expected, got) or (field == "valor" and close(got, expected, tolerance)):
-            return None
-        return FieldMiss(field, difference(expected, got), expected, got)
-
-    cached = lru_cache(maxsize=1 << 14)(find)
-    return lambda field, expected, got: (
-        cached(field, expected, got) if len(expected) + len(got) <= _LONGEST_CACHED else find(field, expected, got)
-    )
 
 
 def difference(expected: str, got: str) -> str:
@@ -63,7 +42,6 @@ def difference(expected: str, got: str) -> str:
     return "different text"
 
 
-_LONGEST_CACHED = 400
 _WORDS = re.compile(r"[A-Z]+|%")
 _UNITS = frozenset((
     "MG", "MCG", "UG", "NG", "PG", "KG", "G", "ML", "DL", "UL", "FL", "L", "UI", "IU", "U", "MEQ", "MMOL", "MM",

@@ -6,17 +6,26 @@ from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
 from sys import intern
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.text import normalize
 from medcontract.scoring.extraction.differences import FieldMiss
 
+if TYPE_CHECKING:
+    from medcontract.contracts.extraction import Labeled, PipelineRun, Read
+
 MEDICATION_FIELDS = ("dosis", "frecuencia", "duracion", "instrucciones")
 LAB_FIELDS = ("valor", "unidad", "rango_referencia", "estado")
+
+
+Item = tuple[str, ...]
+"""A medication or a test as printed: its fields, then its name, in the order of the contracts."""
+NAME = -1
+"""The position of the name."""
+Items = tuple[Item, ...]
 
 
 class Kind(NamedTuple):
@@ -31,13 +40,19 @@ class Kind(NamedTuple):
     """The field of a prediction that lists its items."""
     fields: tuple[str, ...]
     name: str
-    optional: int | None = None
-    """The position of a field that counts only if its label is not empty."""
+    optional: str | None = None
+    """A field that counts only if its label is not empty."""
 
     def counted(self, item: Item) -> int:
         """The number of fields of a labeled item that count."""
-        is_short = self.optional is not None and not normalize(item[self.optional])
-        return len(self.fields) - is_short
+        if self.optional is None or normalize(item[self.fields.index(self.optional)]):
+            return len(self.fields)
+        return len(self.fields) - 1
+
+    def items_of(self, listed: str) -> Callable[[Labeled | Read], Items]:
+        """A function that returns the items in a record, of which `listed` is the field."""
+        listed_in, item_of = attrgetter(listed), attrgetter(*self.fields, self.name)
+        return lambda record: tuple(map(item_of, listed_in(record)))
 
 
 PRESCRIPTION = Kind(
@@ -46,15 +61,10 @@ PRESCRIPTION = Kind(
 )  # fmt: skip
 LAB = Kind(
     "lab", "extraction/lab-labels", "extraction/lab-predictions", "results", "resultados", LAB_FIELDS, "nombre_prueba",
-    LAB_FIELDS.index("rango_referencia"),
+    "rango_referencia",
 )  # fmt: skip
 
 
-Item = tuple[str, ...]
-"""A medication or a test as printed: its fields, then its name, in the order of the contracts."""
-NAME = -1
-"""The position of the name."""
-Items = tuple[Item, ...]
 Label = tuple[Items, int]
 """The labels of a document: its items, and the number of fields that count.
 
@@ -64,69 +74,24 @@ send to another process.
 """
 
 
-class ItemReaders(dict[type[Any], Callable[[Any], Item]]):
-    """Functions that return the item in a record, by the type of the record: a Struct, or a Pydantic model."""
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__()
-        self._fields = (*kind.fields, kind.name)
-
-    def __missing__(self, record: type[Any]) -> Callable[[Any], Item]:
-        is_struct = getattr(record, "__struct_fields__", ()) == self._fields
-        self[record] = astuple if is_struct else attrgetter(*self._fields)  # the former is faster
-        return self[record]
-
-
-_MOST_KNOWN = 1 << 16
-
-
-class _KnownItems(dict[Item, Item]):
-    """The items of labels, so that equal items of many labels are stored only once."""
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__()
-        self._kind = kind
-        self.unusual: dict[Item, int] = {}
-        """The number of fields that count, for items of which not all do."""
-
-    def __missing__(self, item: Item) -> Item:
-        interned = tuple(map(intern, item))
-        counted = self._kind.counted(item)
-        if counted < len(self._kind.fields):
-            self.unusual[interned] = counted
-        self[interned] = interned
-        return interned
-
-    def fields(self, items: Items) -> int:
-        """The number of fields that count; 0 if an item is never paired, or a name is repeated."""
-        names = {normalize(item[NAME]) for item in items}
-        if len(names) < len(items) or "" in names:
-            return 0
-        full = len(self._kind.fields)
-        if self.unusual.keys().isdisjoint(items):
-            return full * len(items)
-        return sum([self.unusual.get(item, full) for item in items])
-
-
-def label_reader(kind: Kind) -> Callable[[Any], Label]:
+def label_reader(kind: Kind) -> Callable[[Labeled], Label]:
     """A function that returns the label in a record."""
-    readers = ItemReaders(kind)
-    records_of = attrgetter(kind.labeled)
-    current = _KnownItems(kind)
+    items_of = kind.items_of(kind.labeled)
 
-    def label_of(record: Any) -> Label:
-        nonlocal current
-        known = current
-        if len(known) >= _MOST_KNOWN:  # a new one: another thread may still use this one
-            known = current = _KnownItems(kind)
-        records = records_of(record)
-        items = tuple(map(known.__getitem__, map(readers[type(records[0])], records))) if records else ()
-        return items, known.fields(items)
+    @lru_cache(maxsize=1 << 16)
+    def known(item: Item) -> tuple[Item, int]:
+        return tuple(map(intern, item)), kind.counted(item)
+
+    def label_of(record: Labeled) -> Label:
+        found = [known(item) for item in items_of(record)]
+        names = {normalize(item[NAME]) for item, _ in found}
+        is_clear = len(names) == len(found) and "" not in names
+        return tuple([item for item, _ in found]), sum([counted for _, counted in found]) if is_clear else 0
 
     return label_of
 
 
-def failed(record: Any) -> bool:
+def failed(record: Read | PipelineRun) -> bool:
     return not record.parse_success or bool(record.exception and record.exception.strip(BLANKS))
 
 
