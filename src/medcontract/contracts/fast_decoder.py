@@ -17,16 +17,14 @@ no record has a repeated key, because a record never has fewer colons than keys.
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from io import BytesIO
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, defstruct
+from msgspec import UNSET
 
 from medcontract.contracts.row_types import NOT_JSON, Compiler, Names, NotFast, ObjectSpec, make_function
 from medcontract.types import Schema
@@ -135,35 +133,6 @@ def _one_decoder(spec: ObjectSpec) -> DecodeOne:
     ]
     decode_row: DecodeOne = make_function(lines, names)
     return decode_row
-
-
-@cache
-def key_decoders(fields: tuple[str, ...]) -> RowDecoders | None:
-    """Return functions that decode nothing but these fields of a record, whatever else it contains.
-
-    None if there is no fast path. Only for records of which it is known, or checked later, that they are valid: keys
-    are single values.
-    """
-    if not all(name.isidentifier() and not keyword.iskeyword(name) for name in fields):
-        return None
-    decoder = msgspec.json.Decoder(
-        defstruct("Key", [(name, None | bool | int | float | str, None) for name in fields], gc=False)
-    )
-
-    def one(raw: bytes) -> Any:
-        try:
-            return decoder.decode(raw)
-        except NOT_JSON:
-            return None
-
-    def lines(text: bytes) -> list[Any] | None:
-        try:
-            rows = decoder.decode_lines(text)
-        except NOT_JSON:
-            return None
-        return rows if _one_object_per_line(text, len(rows)) else None
-
-    return RowDecoders(one, lines)
 
 
 def _lines_decoder(spec: ObjectSpec) -> DecodeLines:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
@@ -99,12 +99,6 @@ class CompiledContract(msgspec.Struct, dict=True):
     def decode_lines(self) -> DecodeLines:
         """The fast path for records, one per line: their values, or None if in doubt about any of them."""
         return self._record_decoders.lines if self._record_decoders else _in_doubt
-
-    def decode_keys(self, fields: Iterable[str]) -> RowDecoders | None:
-        """Return the fast path for some fields of records that are valid. None if there is none."""
-        from medcontract.contracts.fast_decoder import key_decoders
-
-        return key_decoders(tuple(dict.fromkeys(fields))) if self._record_decoders else None
 
     @cached_property
     def _record_decoders(self) -> RowDecoders | None:

@@ -223,12 +223,9 @@ def _in_question(
 ) -> Iterator[tuple[int, LocatedRecord, Any]]:
     """Yield the records whose keys may be repeated, with index and value, and those `numbers`.
 
-    They are in these parts of the file or, without any, anywhere. Of others, no more than the keys is decoded.
+    They are in these parts of the file or, without any, anywhere.
     """
-    reader, contract = validator.reader, validator.contract
-    fields = [name for index in indexes for name in index.rule.fields]
-    keys = contract.decode_keys(fields) if reader.is_json and fields else None
-    decode = keys or validator.decoders
+    reader, decode = validator.reader, validator.decoders
     places = sorted(numbers)
     pieces = [(0, reader.records(decode))]
     if parts is not None:
@@ -243,8 +240,7 @@ def _in_question(
         for number, record in records:
             value, is_there = record.value, record.finding is None
             if is_there and indexes and (value is None or any(each.suspects_among([value]) for each in indexes)):
-                complete = validator.value_of(record.raw.rstrip(b"\r\n")) if value is None or keys else value
-                yield number, record, complete
+                yield number, record, validator.value_of(record.raw.rstrip(b"\r\n")) if value is None else value
             elif places:
                 yield number, record, None
 
