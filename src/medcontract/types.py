@@ -10,6 +10,8 @@ JsonObject = dict[str, Any]
 """A parsed JSON object of any kind."""
 Schema = JsonObject
 """A JSON Schema, or a schema inside it, other than `true` and `false`."""
+AnySchema = Schema | bool
+"""A JSON Schema of any kind."""
 BOOLEANS = {"true": "true", "false": "false", "1": "true", "0": "false"}
 """The texts of a table that are booleans, in lower case, as JSON."""
 CellKind = Literal["text", "number", "boolean"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -36,9 +36,10 @@ from medcontract.contracts.string_patterns import (
     RELATIVE_PATH,
 )  # fmt: skip
 from medcontract.errors import CallError
+from medcontract.types import JsonObject
 
 
-def _integral(value: Any) -> Any:
+def _integral(value: object) -> object:
     """`1.0` is the integer 1, as in JSON Schema."""
     return int(value) if type(value) is float and value.is_integer() else value
 
@@ -69,10 +70,10 @@ Positive = Annotated[float, Field(gt=0)]
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 
-def _only(*values: Any) -> AfterValidator:
+def _only(*values: object) -> AfterValidator:
     """Allow only these values. (`Literal` does not work for booleans and numbers because 1 == True.)"""
 
-    def check(value: Any) -> Any:
+    def check(value: object) -> object:
         if value not in values:
             raise PydanticCustomError("literal_error", "not one of these", {"expected": " or ".join(map(str, values))})
         return value
@@ -124,7 +125,7 @@ class Matching:
             raise PydanticCustomError("string_pattern_mismatch", "a line break", {"pattern": self.anchored})
         return value
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         if handler(source) != {"type": "str"}:
             raise CallError(
                 f"Matching('{self.pattern}') can only annotate plain str",
@@ -134,7 +135,7 @@ class Matching:
             self.one_line, core_schema.str_schema(pattern=self.anchored)
         )
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> JsonObject:
         return {
             "type": "string",
             "pattern": self.anchored,
@@ -174,7 +175,7 @@ class Document(StrictModel):
     """The `$id` of the schema of this file; editors use it to offer completion."""
 
 
-def variant(value: Any) -> str:
+def variant(value: object) -> str:
     """A record with an `error` (not null, not blank) is a failed one, regardless of its other keys."""
     error = value.get("error") if isinstance(value, dict) else getattr(value, "error", None)
     none = error is None or (isinstance(error, str) and not error.strip(BLANKS))

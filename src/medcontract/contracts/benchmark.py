@@ -261,8 +261,7 @@ WEIGHTS = Contract(
 REPORT = Contract(
     id="benchmark/report", model=BenchmarkReport, source="docs/tracks/benchmark.md", title="Scores of a model",
     result=True,
-    rules=(CalendarDate(field="timestamp", code="MC204", message="this day does not exist",
-                  hint="check the number of days in the month"),),
+    rules=(CalendarDate.of("timestamp"),),
 )  # fmt: skip
 
 _CATEGORIES = tuple(f"entities.{category}" for category in Entities.model_fields)

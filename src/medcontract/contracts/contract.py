@@ -13,7 +13,7 @@ from medcontract.contracts.rules import RecordRule, Rule
 from medcontract.problems import Finding
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import BaseModel, TypeAdapter
 
 Kind = Literal["collection", "document"]
 Model = TypeVar("Model", bound="BaseModel", covariant=True)
@@ -74,8 +74,8 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     def urn(self) -> str:
         return "urn:medcontract:" + self.id.replace("/", ":") + f":v{self.version}"
 
-    def record_adapter(self) -> Any:
-        """Return a `TypeAdapter` of pydantic, which validates one record of a collection."""
+    def record_adapter(self) -> TypeAdapter[object]:
+        """Return what validates one record of a collection."""
         from pydantic import TypeAdapter
 
         return TypeAdapter(self.record)
@@ -84,6 +84,7 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
 AnyContract: TypeAlias = "Contract[BaseModel]"
 
 Value = TypeVar("Value", covariant=True)
+T = TypeVar("T")
 _KEY = object()
 
 
@@ -111,7 +112,7 @@ class Validated(Generic[Value]):
         return f"<Validated {self._contract}>"
 
 
-def mark_validated(value: Any, contract: str) -> Validated[Any]:
+def mark_validated(value: T, contract: str) -> Validated[T]:
     """Wrap a value that this layer has just checked."""
     return Validated(_KEY, value, contract)
 
@@ -123,11 +124,11 @@ class RecordSink(Protocol):
         """A file starts."""
         ...
 
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+    def take(self, records: Validated[Sequence[object]]) -> Sequence[tuple[int, Finding]]:
         """Consecutive valid records. Returns what is wrong with them across files, by position."""
         ...
 
-    def reject(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: object) -> Sequence[Finding]:
         """An invalid record, as it was read: JSON, a record, or None. Returns what else is wrong with it."""
         ...
 

@@ -354,8 +354,7 @@ _AMBIGUOUS = r"^[1-9][0-9]{0,2}(?:[.,][0-9]{3})+$"
 
 
 def _unique_doc(within: str = "documents") -> Unique:
-    return Unique(within=within, fields=("doc_id",), code="MC201", message="'doc_id' is repeated",
-                  hint="write one record per document")  # fmt: skip
+    return Unique.of(within, "doc_id", "write one record per document")
 
 
 def _ambiguous(items: str) -> ForbidPattern:
@@ -429,10 +428,8 @@ LAB_PREDICTIONS = Contract(
 RUNS = Contract(
     id="extraction/runs", model=Runs, record=PipelineRun, list_key="runs", flat=True,
     source="docs/tracks/extraction.md", title="Runs of the pipeline",
-    record_rules=(CalendarDate(field="started_at", code="MC204", message="this day does not exist",
-                         hint="check the number of days in the month"), no_error_rule("exception")),
-    rules=(Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
-                  hint="write one record per run"),),
+    record_rules=(CalendarDate.of("started_at"), no_error_rule("exception")),
+    rules=(Unique.of("runs", "run_id", "write one record per run"),),
 )  # fmt: skip
 EVIDENCE = Contract(
     id="extraction/evidence", model=Evidence, source="docs/tracks/extraction.md", title="Offline runs and proofs",

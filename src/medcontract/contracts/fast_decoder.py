@@ -34,9 +34,10 @@ _HUGE = re.compile(rb"[0-9]{%d}" % _HUGE_LENGTH)
 _OPEN, _CLOSE = b"{}"
 _plain = msgspec.json.Decoder()
 
+Rows = list[Any]
 DecodeOne = Callable[[bytes], Any]
 """Decodes a record. None if in doubt."""
-DecodeLines = Callable[[bytes], list[Any] | None]
+DecodeLines = Callable[[bytes], Rows | None]
 """Decodes records, one per line. None if in doubt about any of them."""
 
 
@@ -65,7 +66,7 @@ def row_decoders(schema: Schema, raw_objects: bool = False) -> RowDecoders | Non
 def _either(first: DecodeOne, second: DecodeOne) -> DecodeOne:
     """Decode a record of one of two variants."""
 
-    def decode(raw: bytes) -> Any:
+    def decode(raw: bytes) -> object:
         row = first(raw)
         return second(raw) if row is None else row
 
@@ -86,7 +87,7 @@ def _with_other_variants(decode: DecodeLines, one: DecodeOne, keys: list[str]) -
     spellings = [f'"{key}":{space}"'.encode() for key in keys for space in (" ", "")]
     sought: list[bytes] = []
 
-    def decode_lines(text: bytes) -> list[Any] | None:
+    def decode_lines(text: bytes) -> Rows | None:
         if b"\r" in text:  # a line break, too
             return decode(text)
         if not sought:
@@ -94,7 +95,7 @@ def _with_other_variants(decode: DecodeLines, one: DecodeOne, keys: list[str]) -
             sought[:] = [spelling for spelling in spellings if spelling in text][:1] if rows is None else []
             if rows is not None or not sought:
                 return rows
-        found: list[Any] = []
+        found: Rows = []
         for before, line in _lines_with(sought[0], text):
             rows = decode(before) if before else []
             row = one(line) if line else None

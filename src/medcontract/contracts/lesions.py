@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 
 from medcontract.contracts.base import (
     AcceptIntegral,
@@ -35,26 +36,28 @@ else:
 _ALL_CLASSES = ", ".join(each.text for each in LESION_CLASSES)
 
 
-def _describe(template: str, symbol: str) -> Any:
+def _describe(template: str, symbol: str) -> FieldInfo:
     """The description of a field about one class."""
-    return Field(description=template.format(class_named(symbol).text))
+    field: FieldInfo = Field(description=template.format(class_named(symbol).text))
+    return field
 
 
-def _f1(symbol: str) -> Any:
+def _f1(symbol: str) -> FieldInfo:
     return _describe("F1 of the class {}, from 0 to 1.", symbol)
 
 
-def _predicted(symbol: str) -> Any:
+def _predicted(symbol: str) -> FieldInfo:
     return _describe("Number of images predicted as {}.", symbol)
 
 
-def _true(symbol: str) -> Any:
+def _true(symbol: str) -> FieldInfo:
     return _describe("Images whose true class is {}, by predicted class.", symbol)
 
 
-def _mean_f1(clinical_type: str) -> Any:
+def _mean_f1(clinical_type: str) -> FieldInfo:
     classes = ", ".join(symbols_of(clinical_type))
-    return Field(description=f"Mean F1 of the {clinical_type} classes {classes}, from 0 to 1.")
+    field: FieldInfo = Field(description=f"Mean F1 of the {clinical_type} classes {classes}, from 0 to 1.")
+    return field
 
 
 class Case(StrictModel):
@@ -235,14 +238,12 @@ class Score(Document):
 CASES = Contract(
     id="lesions/cases", model=Cases, record=Case, list_key="cases", flat=True, source="docs/tracks/lesions.md",
     title="Images to classify", stands_in_for=(StandIn("lesions/truth"),),
-    rules=(Unique(within="cases", fields=("image_id",), code="MC201", message="'image_id' is repeated",
-                  hint="list each image once"),),
+    rules=(Unique.of("cases", "image_id", "list each image once"),),
 )  # fmt: skip
 TRUTH = Contract(
     id="lesions/truth", model=Truth, record=TruthRecord, list_key="labels", flat=True, source="docs/tracks/lesions.md",
     title="Ground truth of lesion classification",
-    rules=(Unique(within="labels", fields=("image_id",), code="MC201", message="'image_id' is repeated",
-                  hint="list each image once"),),
+    rules=(Unique.of("labels", "image_id", "list each image once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="lesions/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
@@ -252,8 +253,7 @@ PREDICTIONS = Contract(
                       message="the probabilities do not sum to 1",
                       hint="each image has one class, so the sum is 1, with a tolerance of 0.001"), no_reason_rule()),
     rules=(
-        Unique(within="predictions", fields=("image_id",), code="MC201", message="'image_id' is repeated",
-               hint="write one record per image"),
+        Unique.of("predictions", "image_id", "write one record per image"),
         Reference(other="lesions/truth", field="image_id", code="MC303", message="no image with this id is expected",
                   hint="check case, spaces and file extensions"),
         Covers(other="lesions/truth", field="image_id", code="MC302", message="an expected image has no record",

@@ -55,7 +55,7 @@ def _column(compiled: registry.CompiledContract, column: Column) -> pa.Column:
     ]
     wanted = [_test(choice) for choice in choices if choice.get("type") != "null"]
 
-    def fits(value: Any) -> bool:
+    def fits(value: object) -> bool:
         items = [value] if column.separator is None else _items(value, column)
         return not isinstance(items, dict) and all(any(test(item) for test in wanted) for item in items)
 
@@ -66,20 +66,20 @@ def _column(compiled: registry.CompiledContract, column: Column) -> pa.Column:
     )
 
 
-def _items(value: Any, column: Column) -> Any:
+def _items(value: object, column: Column) -> Any:
     """Return the items of a list that is one cell, and any other value as it is."""
     if column.separator is None or not isinstance(value, str):
         return value
     return value.split(column.separator) if value else []
 
 
-def _test(schema: JsonObject) -> Callable[[Any], bool]:
+def _test(schema: JsonObject) -> Callable[[object], bool]:
     """Whether a cell is valid under a scalar schema, according to jsonschema."""
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(schema)
 
-    def test(value: Any) -> bool:
+    def test(value: object) -> bool:
         plain = value.item() if hasattr(value, "item") else value
         if isinstance(plain, datetime.date):
             plain = plain.isoformat()
@@ -93,7 +93,7 @@ def _test(schema: JsonObject) -> Callable[[Any], bool]:
     return test
 
 
-def _wide_checks(compiled: registry.CompiledContract) -> list[Any]:
+def _wide_checks(compiled: registry.CompiledContract) -> list[pa.Check]:
     """The variants of a record and the rules, as checks of rows."""
     import pandera.pandas as pa
 
@@ -112,7 +112,7 @@ def _whole_text(frame: pd.DataFrame) -> pd.Series[bool]:
     return frame.map(_has_utf8).astype(bool).all(axis=1)
 
 
-def _has_utf8(value: Any) -> bool:
+def _has_utf8(value: object) -> bool:
     try:
         return not isinstance(value, str) or value.encode() is not None
     except UnicodeEncodeError:

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -28,15 +28,17 @@ from medcontract.contracts.string_patterns import (
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, Token, is_plain, json_type, plural, shorten, shown_value, value_name
 
+T = TypeVar("T")
 
-class Checked(NamedTuple):
+
+class Checked(NamedTuple, Generic[T]):
     """A value with the right structure, or the findings that say why it is not."""
 
-    value: Any
+    value: T | None
     findings: list[Finding]
 
 
-def check_structure(adapter: TypeAdapter[Any], value: Any, names: frozenset[str] = frozenset()) -> Checked:
+def check_structure(adapter: TypeAdapter[T], value: object, names: frozenset[str] = frozenset()) -> Checked[T]:
     """Validate a parsed value. `names`: keys that are always checked, even if a huge object is checked in part."""
     part = cut_down(value, names)
     if part is not value:  # of millions of invalid items, the first ones are enough
@@ -46,7 +48,7 @@ def check_structure(adapter: TypeAdapter[Any], value: Any, names: frozenset[str]
     return _check(adapter, value)
 
 
-def _check(adapter: TypeAdapter[Any], value: Any) -> Checked:
+def _check(adapter: TypeAdapter[T], value: object) -> Checked[T]:
     try:
         return Checked(adapter.validate_python(value), [])
     except ValidationError as error:
@@ -72,7 +74,7 @@ def _check(adapter: TypeAdapter[Any], value: Any) -> Checked:
 _MOST_ITEMS = 1000
 
 
-class _Part(list[Any]):
+class _Part(list[object]):
     """The first items of a long list."""
 
     whole = 0
@@ -96,7 +98,7 @@ def cut_down(value: Any, names: frozenset[str]) -> Any:
     return value
 
 
-def _has_variants(adapter: TypeAdapter[Any]) -> bool:
+def _has_variants(adapter: TypeAdapter[T]) -> bool:
     """Whether records have two variants: then the variant is the first part of an error's path."""
     schema: Any = adapter.core_schema
     while schema["type"] == "definitions":
@@ -159,11 +161,11 @@ _TYPES = {
 Context = dict[str, Any]
 
 
-def _invalid(context: Context, given: Any) -> Finding:
+def _invalid(context: Context, given: object) -> Finding:
     return Finding("MC103", "is not valid")
 
 
-def _unknown_value(context: Context, given: Any) -> Finding:
+def _unknown_value(context: Context, given: object) -> Finding:
     from medcontract.contracts.suggestions import did_you_mean
 
     choices = _choices(context["expected"])
@@ -197,7 +199,7 @@ def _listed(choices: Sequence[str]) -> str:
     return first if len(choices) <= _MOST_LISTED else f"{first}, … ({len(choices):,} values)"
 
 
-def _pattern(context: Context, given: Any) -> Finding:
+def _pattern(context: Context, given: str) -> Finding:
     if context["pattern"] == NON_BLANK:
         return Finding("MC106", MESSAGES["blank"])
     wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
@@ -224,7 +226,7 @@ _LARGEST_WRITTEN = 1e16
 
 
 def _bound(name: str, key: str) -> Callable[[Context, Any], Finding]:
-    def make(context: Context, given: Any) -> Finding:
+    def make(context: Context, given: object) -> Finding:
         return Finding("MC105", MESSAGES[name].format(bound=_number(context[key])))
 
     return make
@@ -234,39 +236,39 @@ def _number(bound: float) -> str:
     return str(int(bound)) if bound == int(bound) and abs(bound) < _LARGEST_WRITTEN else repr(bound)
 
 
-def _count(given: Any) -> int:
+def _count(given: list[object] | _Part) -> int:
     return given.whole if isinstance(given, _Part) else len(given)
 
 
-def _too_few(context: Context, given: Any) -> Finding | None:
+def _too_few(context: Context, given: list[object]) -> Finding | None:
     count = _count(given)
     if count >= context["min_length"]:
         return None  # Pydantic counts only valid items; the invalid ones have separate findings
     return Finding("MC108", MESSAGES["minItems"].format(count=plural(context["min_length"], "item"), got=count))
 
 
-def _too_many(context: Context, given: Any) -> Finding:
+def _too_many(context: Context, given: list[object]) -> Finding:
     return Finding("MC108", MESSAGES["maxItems"].format(count=plural(context["max_length"], "item"), got=_count(given)))
 
 
 def _text_length(name: str, key: str) -> Callable[[Context, Any], Finding]:
-    def make(context: Context, given: Any) -> Finding:
+    def make(context: Context, given: str) -> Finding:
         return Finding("MC107", MESSAGES[name].format(count=plural(context[key], "character"), got=len(given)))
 
     return make
 
 
-def _not_here(context: Context, given: Any) -> Finding:
+def _not_here(context: Context, given: object) -> Finding:
     return Finding("MC109", MESSAGES["not here"], HINTS["not here"])
 
 
-def _without(text: str, value: Any) -> str:
+def _without(text: str, value: object) -> str:
     """Return the text with … in place of words that also occur in the value, except short words without a digit."""
     data = " ".join(_texts(value)).casefold()
     return _WORD.sub(lambda match: "…" if _may_be_data(match[0]) and match[0].casefold() in data else match[0], text)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """Yield all values inside, without keys."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:

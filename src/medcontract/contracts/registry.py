@@ -126,13 +126,12 @@ class CompiledContract(msgspec.Struct, dict=True):
         return row_decoders(schema, raw_objects) if self.schema_is_complete else None
 
     @cached_property
-    def record_adapter(self) -> TypeAdapter[Any]:
+    def record_adapter(self) -> TypeAdapter[object]:
         """Validates one record of a collection. Cached because it is slow to build."""
-        adapter: TypeAdapter[Any] = self.definition.record_adapter()
-        return adapter
+        return self.definition.record_adapter()
 
     @cached_property
-    def whole_adapter(self) -> TypeAdapter[Any]:
+    def whole_adapter(self) -> TypeAdapter[object]:
         """Validates a document, or a collection's header with an empty list."""
         from pydantic import TypeAdapter
 
@@ -369,7 +368,7 @@ def subschemas(schema: object) -> Iterator[Schema]:
 def rewritten(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
     """Return the schema after a change of each schema in it, innermost first. Data is left as it is."""
 
-    def inner(value: Any) -> Any:
+    def inner(value: object) -> object:
         return rewritten(value, change) if isinstance(value, dict) else value
 
     node: Schema = {}

@@ -211,24 +211,17 @@ class Score(Document, Figures):
     """Figures of each run, sorted by run_id."""
 
 
-_DATE_RULE = CalendarDate(
-    code="MC204",
-    field="evaluation_date",
-    message="this day does not exist",
-    hint="check the number of days in the month",
-)
+_DATE_RULE = CalendarDate.of("evaluation_date")
 
 CASES = Contract(
     id="reports/cases", model=Cases, record=Case, list_key="cases", flat=True, source="docs/tracks/reports.md",
     title="Reports to process", stands_in_for=(StandIn("reports/truth"),),
-    rules=(Unique(within="cases", fields=("report_id",), code="MC201", message="'report_id' is repeated",
-                  hint="list each report once"),),
+    rules=(Unique.of("cases", "report_id", "list each report once"),),
 )  # fmt: skip
 TRUTH = Contract(
     id="reports/truth", model=Truth, record=TruthRecord, list_key="reports", flat=True, source="docs/tracks/reports.md",
     title="Ground truth of report classification",
-    rules=(Unique(within="reports", fields=("report_id",), code="MC201", message="'report_id' is repeated",
-                  hint="list each report once"),),
+    rules=(Unique.of("reports", "report_id", "list each report once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="reports/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
@@ -255,8 +248,7 @@ TELEMETRY = Contract(
     reference_list="runs",
     rules=(
         _DATE_RULE,
-        Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
-               hint="write one record per run"),
+        Unique.of("runs", "run_id", "write one record per run"),
         no_error_rule("exception", items="runs"),
     ),
 )  # fmt: skip

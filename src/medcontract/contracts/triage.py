@@ -204,12 +204,7 @@ class Inventory(Document):
     """One record per segment."""
 
 
-_DATE_RULE = CalendarDate(
-    code="MC204",
-    field="evaluation_date",
-    message="this day does not exist",
-    hint="check the number of days in the month",
-)
+_DATE_RULE = CalendarDate.of("evaluation_date")
 _BY_TIME = ("segment_start_time_sec", "segment_stop_time_sec")
 
 GROUND_TRUTH = Contract(
@@ -218,8 +213,7 @@ GROUND_TRUTH = Contract(
     record_rules=(Order(fields=("segment_start_time_sec", "segment_stop_time_sec"), code="MC203",
                         message="the segment stops before it starts", hint="are start and stop swapped?"),),
     rules=(
-        Unique(within="ground_truth", fields=("segment_id",), code="MC201", message="'segment_id' is repeated",
-               hint="list each segment once"),
+        Unique.of("ground_truth", "segment_id", "list each segment once"),
         Flag(within="ground_truth", field="start_of_case", group="case_id", at="first", by=_BY_TIME, code="MC205",
              message="a case must have one 'start_of_case', on its earliest segment"),
         Flag(within="ground_truth", field="end_of_case", group="case_id", at="last", by=_BY_TIME, code="MC206",
@@ -246,8 +240,7 @@ RESPONSE = Contract(
     ),
     rules=(
         _DATE_RULE,
-        Unique(within="responses", fields=("segment_id",), code="MC201", message="'segment_id' is repeated",
-               hint="write one record per segment"),
+        Unique.of("responses", "segment_id", "write one record per segment"),
         Monotonic(within="responses", field="cumulative_runtime_sec", by="message_sent_time", code="MC208",
                severity="warning", message="'cumulative_runtime_sec' decreases in the order of sending",
                hint="count it from the start of the evaluation"),

@@ -26,6 +26,7 @@ from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.located_records import Broken, too_large
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
+from medcontract.types import AnySchema
 from medcontract.validation.dispatch import container_of
 from medcontract.validation.records import Progress, broken_finding
 from medcontract.validation.report import ProblemCollector, make_report
@@ -35,7 +36,7 @@ from medcontract.validation.slow_path import Rest, is_inside, parse
 class SchemaChecker:
     """A checked schema with all references resolved. See `SchemaChecker.load`."""
 
-    def __init__(self, draft: Draft, schema: Any, schemas: SchemaSet) -> None:
+    def __init__(self, draft: Draft, schema: AnySchema, schemas: SchemaSet) -> None:
         self.draft = draft.name
         self._schemas = schemas
         self._checked: Checked = {}
@@ -84,13 +85,13 @@ def _meta_checker(draft: Draft) -> SchemaChecker:
     return SchemaChecker(draft, schemas.registry.contents(draft.uri.rstrip("#")), schemas)
 
 
-def _check_schema(draft: Draft, file: SchemaFile, schema: Any, path: Path) -> None:
+def _check_schema(draft: Draft, file: SchemaFile, schema: AnySchema, path: Path) -> None:
     """Check a schema against the meta-schema of its draft. Raises `CallError`."""
     findings = _meta_checker(draft).findings(schema)
     if not findings:
         return
     first, more = findings[0], f" (and {plural(len(findings) - 1, 'more problem')})" * (len(findings) > 1)
-    undeclared = not path and "$schema" not in schema
+    undeclared = not path and isinstance(schema, dict) and "$schema" not in schema
     hint = first.hint or (f"a schema without '$schema' is read as {draft.name}" if undeclared else None)
     raise file.error((*path, *first.path), f"not a valid schema of {draft.name}: {first.text}{more}", hint)
 

@@ -25,7 +25,7 @@ from medcontract.problems import (
     value_name,
 )
 
-KnownKeys = Callable[[Any], set[str]]
+KnownKeys = Callable[[object], set[str]]
 """Returns the keys that the schema of an object defines."""
 _Found = tuple[Finding, ValidationError]
 
@@ -130,7 +130,7 @@ def _wrong_value(keyword: str, value: Any, given: Any, error: ValidationError) -
     return Finding("MC110", _other(keyword, value, error))
 
 
-def _wrong_choice(allowed: list[Any], given: Any) -> Finding:
+def _wrong_choice(allowed: list[object], given: object) -> Finding:
     texts = [
         value if isinstance(value, str) and value.isprintable() and value.strip() else json_text(value)
         for value in allowed[:_MOST_CHOICES]
@@ -141,7 +141,7 @@ def _wrong_choice(allowed: list[Any], given: Any) -> Finding:
     return Finding("MC104", message, did_you_mean(given, known) if isinstance(given, str) else None)
 
 
-def _other(keyword: str, value: Any, error: ValidationError) -> str:
+def _other(keyword: str, value: object, error: ValidationError) -> str:
     names = error.cause.args if error.cause else ()
     if keyword in ("anyOf", "oneOf"):
         if error.cause is None:
@@ -159,7 +159,7 @@ def _other(keyword: str, value: Any, error: ValidationError) -> str:
 Branch = list[ValidationError]
 
 
-def closest(branches: list[Branch], instance: Any, keyword: str) -> Branch:
+def closest(branches: list[Branch], instance: object, keyword: str) -> Branch:
     """Return the errors of the branch of `anyOf` or `oneOf` that was intended, or one error for all branches.
 
     A value that matches none of several schemas has one problem, not one per schema. `jsonschema.exceptions.best_match`
@@ -180,20 +180,20 @@ def closest(branches: list[Branch], instance: Any, keyword: str) -> Branch:
     return right_type[0] if len(right_type) == 1 else [_none(keyword)]
 
 
-def _at(branch: Branch, path: tuple[Any, ...], *keywords: str) -> Branch:
+def _at(branch: Branch, path: Path, *keywords: str) -> Branch:
     """The errors at this path, from these keywords or from all."""
     found = (error for error in branch if tuple(error.relative_path) == path)
     return [error for error in found if not keywords or error.validator in keywords]
 
 
-def _allowed(error: ValidationError) -> list[Any]:
-    value: Any = error.validator_value
+def _allowed(error: ValidationError) -> list[object]:
+    value: object = error.validator_value
     return value if isinstance(value, list) and error.validator != "const" else [value]
 
 
 def _merged(keyword: str, errors: list[ValidationError]) -> ValidationError:
     """One error that allows what each of these allows."""
-    allowed: list[Any] = []
+    allowed: list[object] = []
     for value in (value for error in errors for value in _allowed(error)):
         if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in allowed):
             allowed.append(value)

@@ -91,7 +91,7 @@ def _property_names(validator: Applies, names: object, instance: object, schema:
 
 
 def _unique_items(validator: Applies, unique: bool, instance: object, schema: Schema) -> Errors:
-    seen: dict[Any, int] = {}
+    seen: dict[object, int] = {}
     for index, item in enumerate(instance if unique and isinstance(instance, list) else ()):
         first = seen.setdefault(_hashable(item), index)
         if first != index:
@@ -99,7 +99,7 @@ def _unique_items(validator: Applies, unique: bool, instance: object, schema: Sc
             return
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> object:
     """Return a key that is equal for values that JSON Schema considers equal: 1 is 1.0, but not true."""
     if isinstance(value, list):
         return ("list", *map(_hashable, value))

@@ -35,7 +35,7 @@ from medcontract.reading.json_scanner import Locator, scan
 from medcontract.reading.limits import MAX_RECORD
 from medcontract.reading.located_records import Broken
 from medcontract.reading.source import Source, Unreadable
-from medcontract.types import JsonObject
+from medcontract.types import AnySchema, JsonObject
 
 # --- drafts
 
@@ -77,7 +77,7 @@ class Draft:
             specification, subresources_of=lambda schema: (inner.schema for inner in self.subschemas(schema))
         )
 
-    def subschemas(self, schema: Any) -> Iterator[Subschema]:
+    def subschemas(self, schema: object) -> Iterator[Subschema]:
         """Yield the schemas directly inside this one."""
         for keyword, value in schema.items() if isinstance(schema, dict) else ():
             if keyword not in self._keywords:
@@ -88,7 +88,7 @@ class Draft:
                 found = [Subschema((keyword, key), value, key) for key in keys]
             yield from (inner for inner in found if isinstance(inner.schema, dict | bool))
 
-    def applied_to_same_value(self, schema: JsonObject) -> Iterator[Any]:
+    def applied_to_same_value(self, schema: JsonObject) -> Iterator[AnySchema]:
         """Yield the schemas directly inside this one that apply to the same value."""
         if not (self.ignores_ref_siblings and "$ref" in schema):
             yield from (inner.schema for inner in self.subschemas(schema) if inner.path[0] in _SAME_VALUE)
@@ -106,7 +106,7 @@ DRAFTS = (
 )  # fmt: skip
 
 
-def draft_of(file: SchemaFile, schema: Any, path: Path = (), default: Draft = DRAFTS[-1]) -> Draft:
+def draft_of(file: SchemaFile, schema: AnySchema, path: Path = (), default: Draft = DRAFTS[-1]) -> Draft:
     """Return the draft of a schema, from its `$schema`. Raises `CallError` if it is not supported."""
     declared = schema.get("$schema") if isinstance(schema, dict) else None
     if declared is None:
@@ -139,7 +139,7 @@ class SchemaFile(NamedTuple):
     uri: str
     id: str
     """Its `$id`, or its URI."""
-    contents: Any
+    contents: AnySchema
     source: Source
 
     def error(self, path: Path, message: str, hint: str | None = None) -> CallError:
@@ -214,7 +214,7 @@ class SchemaSet:
     """The schema files of one draft, with the targets of all references."""
 
     def __init__(
-        self, draft: Draft, check: Callable[[Draft, SchemaFile, Any, Path], None], folders: Sequence[str]
+        self, draft: Draft, check: Callable[[Draft, SchemaFile, AnySchema, Path], None], folders: Sequence[str]
     ) -> None:
         """`check` raises `CallError` for an invalid schema. Files are read from these folders only."""
         self.draft = draft
@@ -224,7 +224,7 @@ class SchemaSet:
         self._check, self._folders = check, folders
         self._files: dict[str, SchemaFile] = {}
         self._nodes: dict[int, Node] = {}
-        self._targets: dict[int, list[Any]] = {}
+        self._targets: dict[int, list[AnySchema]] = {}
         """The targets of the references of each schema, by its id()."""
         self._open: deque[tuple[Node, str]] = deque()
         self._known_keys: dict[int, set[str]] = {}
@@ -242,7 +242,7 @@ class SchemaSet:
             hint = "a schema may only be recursive through keywords for inner values, such as 'properties' or 'items'"
             raise node.error((), "this schema refers to itself endlessly", hint) from None
 
-    def known_keys(self, schema: Any) -> set[str]:
+    def known_keys(self, schema: object) -> set[str]:
         """Return the keys that a schema defines, including those of references and alternatives."""
         if id(schema) not in self._known_keys:
             found = self._known_keys[id(schema)] = set()
@@ -255,7 +255,7 @@ class SchemaSet:
                     stack += self._same_value(node)
         return self._known_keys[id(schema)]
 
-    def _same_value(self, schema: JsonObject) -> list[Any]:
+    def _same_value(self, schema: JsonObject) -> list[AnySchema]:
         """Return the schemas that a schema applies to the same value."""
         return [*self._targets.get(id(schema), ()), *self.draft.applied_to_same_value(schema)]
 
@@ -307,7 +307,7 @@ class SchemaSet:
         if uri not in self.registry:
             uri = self._read(_file_path(uri), node, keyword)
         try:
-            target: Any = self.registry.resolver().lookup(f"{uri}#{fragment}").contents
+            target: object = self.registry.resolver().lookup(f"{uri}#{fragment}").contents
         except (Unresolvable, LookupError, ValueError, TypeError):
             raise node.unusable(keyword, "it does not exist", "check the spelling of the part after '#'") from None
         if not isinstance(target, dict | bool):

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from medcontract.contracts.contract import Contract
 from medcontract.errors import FILE_PLUGIN, CallError, name_plugin
@@ -57,7 +57,7 @@ def load_module(name: str) -> ModuleType:
 
 def load_codes(module: ModuleType) -> None:
     """Register the `CODES` of a module. Raises `CallError`."""
-    codes: Any = getattr(module, "CODES", ())
+    codes: object = getattr(module, "CODES", ())
     if not isinstance(codes, tuple | list) or hasattr(codes, "_fields"):
         raise CallError(
             f"the plugin '{module.__name__.removeprefix(FILE_PLUGIN)}': CODES is not a tuple of codes",

@@ -172,7 +172,7 @@ def _fields_for(rule: Rule, contract: AnyContract) -> set[str] | None:
     return header
 
 
-def _rule_names(model: Any) -> set[str] | None:
+def _rule_names(model: object) -> set[str] | None:
     """The fields that rules may refer to, by their key in the file; None for records with two variants."""
     fields = getattr(model, "model_fields", None)
     return None if fields is None else {name for name, field in fields.items() if field.alias in (None, name)}
@@ -209,7 +209,7 @@ def register_codes(*codes: ProblemCode) -> None:
             raise CallError(f"the problem code {each.code} is already registered", "choose another number or prefix")
 
 
-def _check_code(found: Any) -> None:
+def _check_code(found: object) -> None:
     if not isinstance(found, ProblemCode):
         raise CallError(
             f"a problem code must be a ProblemCode, not {type(found).__name__}",
@@ -239,7 +239,7 @@ def unknown_code(given: str, name: str) -> CallError:
     return CallError(f"unknown problem code '{given}'", hint)
 
 
-def require_code(code: Any, where: str) -> None:
+def require_code(code: object, where: str) -> None:
     """Raises `CallError` if the code of a rule or check of a plugin is unknown. `where` describes the rule or check."""
     if not isinstance(code, str) or code not in problem_codes():
         raise CallError(

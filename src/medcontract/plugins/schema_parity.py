@@ -250,6 +250,6 @@ def _is_own(schema: CoreSchema) -> bool:
     return bool(schema["function"]["function"].__module__ == StrictModel.__module__)
 
 
-def _is_ours(maker: Any) -> bool:
+def _is_ours(maker: object) -> bool:
     owner = getattr(maker, "__self__", None)
     return isinstance(owner, Matching) or owner in BUILT_IN_SCHEMAS

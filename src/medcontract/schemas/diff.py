@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 from medcontract.contracts.string_patterns import BLANK, NON_BLANK
 from medcontract.errors import CallError
 from medcontract.results.schemas import SchemaChange
-from medcontract.schemas.diff_nodes import JUDGED, AnySchema, Node, is_annotation, key, listed, read
+from medcontract.schemas.diff_nodes import JUDGED, Node, is_annotation, key, listed, read
 from medcontract.schemas.json_schema import RULES_KEYWORD
-from medcontract.types import JsonObject
+from medcontract.types import AnySchema, JsonObject
 
 _MOST = 50
 """The maximum number of alternatives that are compared pairwise."""

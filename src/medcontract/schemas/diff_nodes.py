@@ -12,7 +12,7 @@ from medcontract.contracts.registry import subschemas
 from medcontract.errors import CallError
 from medcontract.problems import pointer
 from medcontract.schemas.json_schema import fault
-from medcontract.types import JsonObject, Schema
+from medcontract.types import AnySchema, JsonObject, Schema
 
 TYPES = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
 """`number` covers integers and fractions."""
@@ -35,9 +35,6 @@ def listed(values: Iterable[object], most: int = 8) -> str:
     texts = [v if isinstance(v, str) and v == v.strip() != "" else json.dumps(v, ensure_ascii=False) for v in values]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(text if len(text) <= 60 else text[:59] + "…" for text in texts[:most]) + more
-
-
-AnySchema = Schema | bool
 
 
 @dataclass(frozen=True, eq=False)

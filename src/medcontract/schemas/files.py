@@ -15,9 +15,9 @@ from medcontract.reading.folders import list_files
 from medcontract.results.schemas import Draft, SchemaCheck, SchemaDiff, SchemaExport
 from medcontract.schemas import publishing
 from medcontract.schemas.diff import compare_files
-from medcontract.schemas.diff_nodes import AnySchema, parse
+from medcontract.schemas.diff_nodes import parse
 from medcontract.schemas.publishing import INDEX
-from medcontract.types import Schema
+from medcontract.types import AnySchema, Schema
 
 Folder = str | os.PathLike[str]
 

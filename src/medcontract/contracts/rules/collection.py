@@ -63,6 +63,11 @@ class Unique(CollectionRule, frozen=True, kw_only=True):
     defaults: tuple[tuple[str, str], ...] = ()
     """(field, value): the value used for an absent or null field."""
 
+    @classmethod
+    def of(cls, within: str, field: str, hint: str) -> Unique:
+        """The rule about an id."""
+        return cls(within=within, fields=(field,), code="MC201", message=f"'{field}' is repeated", hint=hint)
+
     def begin(self) -> UniqueIndex:
         return UniqueIndex(self)
 

@@ -23,7 +23,7 @@ from medcontract.contracts.rules.record import Rule
 from medcontract.problems import Finding, Path, shorten
 
 Key = str | tuple[str, ...]
-RecordCheck = Callable[[Any], Finding | None]
+RecordCheck = Callable[[object], Finding | None]
 
 
 class OtherFile(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
         """The check of one record. None: there is nothing to check, or the summary of the other file lacks it."""
         return None
 
-    def check_header(self, header: Any, other: OtherFile) -> Finding | None:
+    def check_header(self, header: object, other: OtherFile) -> Finding | None:
         """Compare the header of this file with the other file."""
         return None
 

@@ -54,7 +54,7 @@ class RecordRule(Rule, frozen=True, kw_only=True):
         """What is wrong; an empty tuple if nothing is."""
         raise NotImplementedError
 
-    def all_pass(self, values: Sequence[Any]) -> bool:
+    def all_pass(self, values: Sequence[object]) -> bool:
         """Whether all values satisfy the rule."""
         return not any(map(self.check, values))
 
@@ -118,6 +118,11 @@ class CalendarDate(RecordRule, frozen=True, kw_only=True):
 
     kind: ClassVar = "calendar-date"
     field: str
+
+    @classmethod
+    def of(cls, field: str) -> CalendarDate:
+        hint = "check the number of days in the month"
+        return cls(field=field, code="MC204", message="this day does not exist", hint=hint)
 
     def check(self, value: object) -> Sequence[Finding]:
         date = getattr(value, self.field)
