@@ -141,6 +141,7 @@ def _lines_decoder(spec: ObjectSpec) -> DecodeLines:
         "decode_lines": msgspec.json.Decoder(spec.struct).decode_lines, "NOT_JSON": NOT_JSON,
         "one_object_per_line": _one_object_per_line, "NOT_IN_OUTLINE": _NOT_IN_OUTLINE,
     }  # fmt: skip
+    optional = spec.count_optional_keys(names)
     lines = [
         "def function(text):",
         "    try:",
@@ -155,9 +156,8 @@ def _lines_decoder(spec: ObjectSpec) -> DecodeLines:
         "        return None",
         f"    keys = {spec.needed} * len(rows)",
         *spec.count_required_keys_of_all(names),
-        "    colons = len(outline) - len(borders)",
-        *spec.count_optional_keys_of_all(names),
-        "    return rows if colons == keys else None",
+        *(["    for row in rows:", *(f"    {line}" for line in optional)] if optional else []),
+        "    return rows if len(outline) - len(borders) == keys else None",
     ]
     decode_rows: DecodeLines = make_function(lines, names)
     return decode_rows

@@ -104,30 +104,12 @@ class ObjectSpec(NamedTuple):
         names["isspace"] = str.isspace
         lines: list[str] = []
         for name, check in self.required:
-            names[f"get_{name}"] = attrgetter(name)
+            names[f"get_{name}"], names[f"check_{name}"] = attrgetter(name), check
             if check is is_blank:
                 lines += [f"    if any(map(isspace, map(get_{name}, rows))):", "        return None"]
             else:
-                names[f"check_{name}"] = check
                 lines.append(f"    keys += sum(map(check_{name}, map(get_{name}, rows)))")
         return lines
-
-    def count_optional_keys_of_all(self, names: Names) -> list[str]:
-        """Lines that add to `keys` the number of keys in the optional fields of all `rows`."""
-        if not self.optional:
-            return []
-        return ["    for row in rows:", *(f"    {line}" for line in self.count_optional_keys(names))]
-
-    def count_keys(self, names: Names, leave: str) -> list[str]:
-        """Lines that add to `keys` the number of keys in `row` beyond `needed`, and make absent fields None."""
-        lines: list[str] = []
-        for name, check in self.required:
-            if check is is_blank:
-                lines += [f"    if row.{name}.isspace():", f"        {leave}"]
-            else:
-                names[f"check_{name}"] = check
-                lines.append(f"    keys += check_{name}(row.{name})")
-        return lines + self.count_optional_keys(names)
 
     def count_optional_keys(self, names: Names) -> list[str]:
         """Lines that add to `keys` the number of keys in the optional fields of `row`, and make absent ones None."""
@@ -145,16 +127,23 @@ class ObjectSpec(NamedTuple):
             ]
         return lines
 
-    def checks(self) -> tuple[Check, Check]:
-        """The check of a nested object, and that of a list of such objects: one call per list, not one per object."""
+    def count_keys(self, names: Names, leave: str) -> list[str]:
+        """Lines that add to `keys` the number of keys in `row` beyond `needed`, and make absent fields None."""
+        lines: list[str] = []
+        for name, check in self.required:
+            names[f"check_{name}"] = check
+            blank = [f"    if row.{name}.isspace():", f"        {leave}"]
+            lines += blank if check is is_blank else [f"    keys += check_{name}(row.{name})"]
+        return lines + self.count_optional_keys(names)
+
+    def check(self) -> Check:
+        """Return the check of a nested object."""
         names: Names = {}
         body = self.count_keys(names, f"return {LEAVE}")
-        one = ["def function(row):", f"    keys = {self.needed}", *body, "    return keys"]
-        check: Check = make_function(one, dict(names))
-        loop = ["    for row in rows:", *(f"    {line}" for line in body)] if body else []
-        many = ["def function(rows):", f"    keys = {self.needed} * len(rows)", *loop, "    return keys"]
-        check_list: Check = make_function(many, names)
-        return check, check_list
+        check: Check = make_function(
+            ["def function(row):", f"    keys = {self.needed}", *body, "    return keys"], names
+        )
+        return check
 
 
 def _is_as_written(name: str) -> bool:
@@ -177,8 +166,6 @@ class Compiler:
 
     def __init__(self, root: Schema) -> None:
         self._defs: dict[str, Schema] = root.get("$defs", {})
-        self._list_checks: dict[Check, Check] = {}
-        """The checks of lists of objects, by the check of one object."""
 
     def compile(self, schema: Schema) -> tuple[Type, Check | None]:
         """The type of a schema, and the check that its values still need (None: no check)."""
@@ -249,9 +236,7 @@ class Compiler:
         item, check = self.compile(keywords.pop("items", {}))
         limits = {"min_length": keywords.pop("minItems", None), "max_length": keywords.pop("maxItems", None)}
         list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # created at run time
-        if check is None:
-            return list_type, None
-        return list_type, self._list_checks.get(check) or (lambda value: sum(map(check, value)))
+        return list_type, None if check is None else lambda value: sum(map(check, value))
 
     def _object(self, keywords: Schema) -> tuple[Type, Check | None]:
         other = keywords.pop("additionalProperties", True)
@@ -263,8 +248,7 @@ class Compiler:
                 raise NotFast
             return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # created at run time
         spec = self._struct(keywords.pop("properties"), set(keywords.pop("required", ())), closed=other is False)
-        check, self._list_checks[check] = spec.checks()
-        return spec.struct, check
+        return spec.struct, spec.check()
 
     def object_specs(self, schema: Schema, raw_objects: bool = False) -> list[ObjectSpec]:
         """How to decode the objects of a schema: one for each variant."""
