@@ -11,7 +11,6 @@ from script.doc_pages import codes_page, reference_page
 from script.suite import hashes
 
 import medcontract
-from medcontract._version import __version__
 from medcontract.conformance import LEVELS
 from medcontract.contracts import registry
 from medcontract.contracts.messages import exported
@@ -25,7 +24,7 @@ def main() -> None:
     index = msgspec.json.format(msgspec.json.encode(build_index()), indent=1)
     Path(registry.COMPILED).write_bytes(index + b"\n")
     registry.registered.cache_clear()
-    for name, content in export(registry.contracts(), __version__).items():
+    for name, content in export(registry.contracts()).items():
         path = ROOT / "schemas" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")

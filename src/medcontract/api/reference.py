@@ -69,11 +69,11 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
     """The JSON Schema of a contract, or of one record of a collection."""
     from copy import deepcopy
 
-    from medcontract.schemas.files import schema_of
+    from medcontract.schemas.publishing import schema_by_id
 
     require_strings([contract_id])
     _require_draft(draft)
-    return deepcopy(schema_of(contract_id, record, draft))
+    return deepcopy(schema_by_id(contract_id, record, draft))
 
 
 def show_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> ContractSchema:
@@ -99,16 +99,16 @@ def export_schemas(
 
     With `base_url`, each `$id` is a URL below it, instead of a URN.
     """
-    from medcontract.schemas.files import export
+    from medcontract.schemas.publishing import export_to
 
     require_strings(contract_ids)
     _require_draft(draft)
-    return export(folder, contract_ids, draft, base_url)
+    return export_to(folder, contract_ids, draft, base_url)
 
 
 def check_schemas(folder: FileName, *, base_url: str | None = None) -> SchemaCheck:
     """Check that the schemas in a folder are valid and up to date. The result is truthy if they are."""
-    from medcontract.schemas.files import check
+    from medcontract.schemas.publishing import check
 
     return check(folder, base_url)
 
@@ -118,7 +118,7 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
 
     The result is truthy if no change is breaking. With `record`, an id means the schema of one record.
     """
-    from medcontract.schemas.files import diff
+    from medcontract.schemas.publishing import diff
 
     return diff(old, new, record)
 

@@ -9,7 +9,7 @@ from medcontract.contracts.registry import subschemas
 from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.problems import plural
 from medcontract.results.schemas import DataDictionary, DictionaryField, DictionaryRule, DictionarySection
-from medcontract.schemas.files import schema_of
+from medcontract.schemas.publishing import schema_by_id
 from medcontract.types import JsonObject, Schema
 
 _BOUNDS = (("minimum", "at least"), ("exclusiveMinimum", "greater than"), ("maximum", "at most"),
@@ -25,8 +25,8 @@ _LONGEST_PATTERN = 60
 
 
 def data_dictionary(contract_id: str, record: bool = False) -> DataDictionary:
-    """The data dictionary of a contract, or of one record of a collection. Raises `CallError` as `schema_of` does."""
-    schema = schema_of(contract_id, record)
+    """Return the data dictionary of a contract, or of one record of a collection. Raises `CallError` for other ids."""
+    schema = schema_by_id(contract_id, record)
     contract, compiled = registry.contract(contract_id), registry.find(contract_id)
     return DataDictionary(
         id=contract.id, version=contract.version, title=contract.title, description=schema.get("description", ""),

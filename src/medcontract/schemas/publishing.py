@@ -1,25 +1,33 @@
-"""The files of an export: a schema for each contract in one of two drafts, and an index of them."""
+"""Published schemas: a file for each contract in one of two drafts, and their index; written, checked, compared."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from medcontract._version import __version__
+from medcontract.addresses import require_local
+from medcontract.atomic_write import write_file
 from medcontract.contracts import registry
 from medcontract.contracts.contract import AnyContract
 from medcontract.contracts.registry import rewritten
-from medcontract.errors import CallError
+from medcontract.errors import LIST_CONTRACTS, CallError, command, words
 from medcontract.problems import pointer
-from medcontract.results.schemas import Draft, SchemaFault
+from medcontract.reading.folders import list_files
+from medcontract.results.schemas import Draft, SchemaCheck, SchemaDiff, SchemaExport, SchemaFault
+from medcontract.schemas.diff import compare_files
+from medcontract.schemas.diff_nodes import parse
 from medcontract.schemas.json_schema import compile_contract, contract_schema, fault, record_schema, text
-from medcontract.types import Column, JsonObject, Schema
+from medcontract.types import AnySchema, Column, JsonObject, Schema
 
 DRAFTS: tuple[Draft, ...] = ("2020-12", "draft-07")
 INDEX = "index.json"
@@ -42,6 +50,14 @@ def schema_of(
     if base_url is not None:
         schema = {**schema, "$id": f"{checked_base_url(base_url)}/{file_name(contract, record, draft)}"}
     return schema
+
+
+def schema_by_id(contract_id: str, record: bool = False, draft: Draft = "2020-12") -> Schema:
+    """The schema of a contract. Raises `CallError` for a record of a document."""
+    found = registry.contract(contract_id)
+    if record and found.list_key is None:
+        raise CallError(f"{contract_id} is a document: it has no records")
+    return schema_of(found, record, draft)
 
 
 def _lone_reference(node: Schema) -> Schema:
@@ -72,7 +88,6 @@ def published(
 
 def export(
     contracts: Iterable[AnyContract],
-    medcontract_version: str,
     draft: Draft = "2020-12",
     base_url: str | None = None,
     others: Iterable[JsonObject] = (),
@@ -86,7 +101,7 @@ def export(
     entries = {entry["id"]: entry for entry in others}
     entries |= {contract.id: _entry(contract, draft, files) for contract in chosen.values()}
     index = {
-        "medcontract_version": medcontract_version,
+        "medcontract_version": __version__,
         "draft": draft,
         "schemas": [entries[contract_id] for contract_id in sorted(entries)],
     }
@@ -207,7 +222,7 @@ def _base_in(file: tuple[str, str | None]) -> str | None:
         return None
 
 
-def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[SchemaFault]:
+def wrong_files(there: Folder, export_there: Export) -> list[SchemaFault]:
     """What is wrong with a folder of schemas.
 
     Every file in the index must exist. The folder may also contain files of the other draft, which is not in the
@@ -217,7 +232,7 @@ def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -
     known = {contract.id: contract for contract in registry.contracts()}
     strange = {contract_id: entry for contract_id, entry in entries.items() if contract_id not in known}
     listed_here = [known[contract_id] for contract_id in entries if contract_id in known]
-    wanted = export(listed_here, medcontract_version, draft, base_url, others=strange.values())
+    wanted = export(listed_here, draft, base_url, others=strange.values())
     wanted |= _of_other_draft(there, known.values(), export_there)
     wrong = [(name, reason) for name, content in wanted.items() for reason in _reasons(name, content, there)]
     wrong += [(entry["path"], f"belongs to the unknown contract {name}") for name, entry in strange.items()]
@@ -251,3 +266,113 @@ def _reasons(name: str, content: str, there: Folder) -> Iterator[str]:
         reason = "not JSON"
     if reason:
         yield reason
+
+
+# --- folders
+
+FolderPath = str | os.PathLike[str]
+
+
+def export_to(folder: FolderPath, ids: Sequence[str], draft: Draft, base_url: str | None) -> SchemaExport:
+    """Write the schemas of these contracts, or of all, and an index of what is there of the same sort."""
+    require_local(folder, "cannot write", "export to a local folder, and copy it")
+    chosen = (
+        {contract_id: registry.contract(contract_id) for contract_id in ids}.values() if ids else registry.contracts()
+    )
+    there = _files(Path(folder))
+    before = found_export(there)
+    alike = (before.draft, before.base_url) == (draft, base_url and checked_base_url(base_url))
+    kept = [entry for entry in before.entries.values() if alike and entry and entry["path"] in there]
+    files = export(chosen, draft, base_url, others=kept)
+    for name, content in files.items():
+        target = Path(folder) / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CallError(f"cannot make {target.parent}: {error.strerror}") from None
+        write_file(content, target)
+    return SchemaExport(
+        folder=os.fspath(folder), files=tuple(files), contracts=len(chosen),
+        index_replaced=INDEX in there and not alike,
+    )  # fmt: skip
+
+
+def check(folder: FolderPath, base_url: str | None = None) -> SchemaCheck:
+    """What is stale, missing, unknown or invalid in a folder of schemas. Raises `CallError` for any other folder."""
+    if not os.path.isdir(folder):
+        raise CallError(f"{os.fspath(folder)}: no such folder")
+    there = _files(Path(folder))
+    found = found_export(there, base_url)
+    if INDEX not in there:
+        raise CallError(
+            f"{os.fspath(folder)}: no {INDEX}: not a folder of exported schemas",
+            words("make one with: ", command("schema export DIR", "export_schemas(…)")),
+        )
+    wrong = wrong_files(there, found)
+    known = registry.compiled().keys()
+    return SchemaCheck(
+        ok=not wrong, schemas=len(there) - 1,
+        faults=tuple(wrong),
+        _folder=os.fspath(folder), _draft=found.draft, _base_url=found.base_url,
+        _ids=None if found.entries.keys() == known else tuple(sorted(found.entries)),
+        _unknown=tuple(sorted(found.entries.keys() - known)),
+    )  # fmt: skip
+
+
+def _files(root: Path) -> dict[str, str | None]:
+    return {path.relative_to(root).as_posix(): _text(path) for path in _json_files(root)}
+
+
+def _json_files(folder: Path) -> list[Path]:
+    """The JSON files in a folder. Raises `CallError` for what cannot be read."""
+    found = list_files(str(folder), (".json",)).data if folder.is_dir() else []
+    for file, refused in found:
+        if refused:
+            raise CallError(f"{file}: {refused.message}", refused.hint)
+    return [Path(file) for file, _ in found if file.endswith(".json")]
+
+
+def _text(path: Path) -> str | None:
+    """What a file holds, to the byte; None when it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def diff(old: FolderPath, new: FolderPath, record: bool = False) -> SchemaDiff:
+    """What changed between two schemas (files, or ids of contracts) or two folders of them."""
+    name = os.fspath(new)
+    before, now = _schemas(os.fspath(old), record), _schemas(name, record)
+    if isinstance(before, dict) != isinstance(now, dict):
+        raise CallError("one is a folder and the other is not", "compare two folders, or two schemas")
+    changes = compare_files(
+        before if isinstance(before, dict) else {name: before[0]}, now if isinstance(now, dict) else {name: now[0]}
+    )
+    return SchemaDiff.of(tuple(changes))
+
+
+def _schemas(given: str, record: bool) -> dict[str, AnySchema] | tuple[AnySchema]:
+    """Return the schemas of a folder by name, or the one of a file or contract."""
+    if given not in registry.compiled() and not Path(given).exists():
+        registry.load_installed()
+    if given in registry.compiled():
+        return (schema_by_id(given, record),)
+    path = Path(given)
+    if not path.is_dir():
+        return (_parsed(path, given),)
+    found = sorted(inner for inner in _json_files(path) if inner != path / INDEX)
+    if not found:
+        raise CallError(f"{given}: no schemas in this folder")
+    return {inner.relative_to(path).as_posix(): _parsed(inner, str(inner)) for inner in found}
+
+
+def _parsed(path: Path, given: str) -> AnySchema:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise CallError(f"{given}: no such file, and no contract has that id", LIST_CONTRACTS) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CallError(f"{given}: cannot be read: {reason.lower()}") from None
+    return parse(content, given)
