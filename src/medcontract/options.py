@@ -173,7 +173,7 @@ class CallOptions:
             why = (error.strerror or str(error)).lower()
             raise CallError(f"cannot read {os.fspath(self.phase_key)}: {why}", flag="--phase-key") from None
         if len(secret) < SHORTEST_KEY:
-            raise CallError(f"the key has {len(secret)} bytes", f"use at least {SHORTEST_KEY}", "--phase-key")
+            raise CallError(f"the key has {len(secret)} bytes", f"use at least {SHORTEST_KEY}", flag="--phase-key")
         return PhaseKey(secret)
 
     @property

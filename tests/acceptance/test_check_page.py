@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from tests.acceptance.test_browser import _CONTRAST, _OVERFLOW, browser
 from tests.challenge_files import STROKE, stroke_predictions, stroke_truth, write
-from tests.commands import Call
 from tests.html_pages import EXAMPLES, HOSTILE, Parsed
 from tests.support import ROOT
 
@@ -259,13 +258,3 @@ def test_the_page_of_a_challenge(browser: Any, tmp_path: Path) -> None:
     assert "stroke/truth" not in settings["contracts"], "of the truth it contains only ids"
     assert {name for each in settings["cases"] for record in each["records"] for name in record} == {"case_id"}
     opened.page.close()
-
-
-def test_wrong_calls(call: Call, tmp_path: Path) -> None:
-    assert "unknown contract" in call("bundle", "page", "--contract", "lesions/nothing").err
-    cases = tmp_path / "cases.csv"
-    cases.write_text("epoch,loss\n1,2\n")
-    assert call("bundle", "page", "--cases", cases).code == 2
-    good = LESIONS / "cases.csv"
-    assert call("bundle", "page", "--contract", "triage/response", "--cases", good).code == 2
-    assert call("bundle", "page", "--contract", "lesions/model", "--cases", good).code == 2

@@ -100,13 +100,6 @@ def test_lines_that_are_no_answers(call: Call, tmp_path: Path, answer: str) -> N
     assert "wrote a line that is not an answer" in ran.err
 
 
-def test_wrong_calls(call: Call, tmp_path: Path) -> None:
-    assert "cannot start ./no-such-command" in call("conformance", "run", "--", "./no-such-command").err
-    ran = call("conformance", "run", "--suite", tmp_path, "--", "true")
-    assert ran.code == 2
-    assert "there is no conformance suite in" in ran.err
-
-
 def test_requests_that_are_none() -> None:
     done = subprocess.run(SERVE, input=b"{}\n", capture_output=True, check=False)
     assert done.returncode == 2

@@ -327,17 +327,6 @@ def test_values_do_not_leak(call: Call, monkeypatch: pytest.MonkeyPatch) -> None
     assert "Secreto" in call("fix", "sent.json").out
 
 
-@pytest.mark.parametrize("name", ["missing.json", "x.json.gz", "folder", "-", "x.parquet"])
-def test_wrong_calls(call: Call, name: str) -> None:
-    """What cannot be repaired is a wrong call."""
-    Path("x.json.gz").write_bytes(b"\x1f\x8b")
-    Path("x.parquet").write_bytes(b"PAR1" + b"\0" * 20)
-    Path("folder").mkdir()
-    code, out, err = call("fix", name)
-    assert (code, out) == (2, "")
-    assert err.startswith("medcontract: ")
-
-
 @pytest.mark.parametrize("target", ["../elsewhere/file.json", "file.json"])
 @pytest.mark.parametrize("given", ["sub/link.json", "folder/link.json"])
 def test_links(call: Call, target: str, given: str) -> None:

@@ -22,7 +22,6 @@ from tests.commands import (
     beside_files,
     coarse,
     keeps,
-    on_a_terminal,
     put,
     sent_file,
     truth_file,
@@ -477,33 +476,6 @@ def test_truths_whose_headers_differ(rank: Call, tmp_path: Path) -> None:
     assert "event" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "TRUTH"),
-        (["truth.json"], "DIR"),
-        (["no-such-file.json", "a"], "no such file"),
-        (["truth.json", "a", "--parameter", "nonsense=1"], "nonsense"),
-        (["truth.json", "a", "--parameter", "min_processed=2"], "at most 1"),
-        (["truth.json", "a", "--t-min-ms", "1"], "t_max_ms"),
-        (["truth.json", "a", "--set", "nonsense=1"], "nonsense"),
-        (["truth.json", "a", "--jobs", "0"], "0"),
-        (["truth.json", "a", "--format", "yaml"], "yaml"),
-        (["truth.json", "a", "--out", "no-such-folder/x"], "no-such-folder"),
-        (["unknown.json", "a"], "unknown.json"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_wrong_calls(rank: Call, tmp_path: Path, arguments: list[str], words: str) -> None:
-    """A wrong call: exit 2, said on standard error, nothing on standard output."""
-    truth_file(tmp_path, "lesions")
-    entry(tmp_path / "a", "lesions")
-    Path("unknown.json").write_text('{"colour": "green"}')
-    code, out, err = rank(*arguments)
-    assert (code, out) == (2, "")
-    assert words in err
-
-
 def test_a_set_that_breaks_the_contract(rank: Call, tmp_path: Path) -> None:
     """A value that no file could hold is a wrong call here too, not a fault of all submissions."""
     (tmp_path / "a").mkdir()
@@ -573,14 +545,6 @@ def test_same_bytes_of_folders_of_one_name(board: Call, tmp_path: Path) -> None:
     assert board(truth, *folders).out == board(truth, *reversed(folders)).out
 
 
-@pytest.mark.parametrize(("name", "format_"), [("x.json", "json"), ("x.md", "markdown"), ("x.txt", "text")])
-def test_out(rank: Call, tmp_path: Path, name: str, format_: str) -> None:
-    """The ending of --out sets the format."""
-    truth, folder = truth_file(tmp_path, "lesions"), entry(tmp_path / "a", "lesions")
-    assert rank(truth, folder, "--out", name) == (0, "", "")
-    assert Path(name).read_text(encoding="utf-8") == rank(truth, folder, "--format", format_).out
-
-
 def test_markdown(rank: Call, tmp_path: Path) -> None:
     """Markdown has the ranking as a table, then what is not ranked, and names that stay text."""
     truth, folders = truth_file(tmp_path, "lesions"), _many(tmp_path)
@@ -594,28 +558,6 @@ def test_markdown(rank: Call, tmp_path: Path) -> None:
     assert "<i>" not in out.replace("\\<i", "")
     assert out.index("Not ranked") < out.index("empty")
     assert out.count("fingerprint `") == 1
-
-
-def test_names_do_not_reach_the_terminal_raw(rank: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A team with an escape sequence for a name does not paint on the organizer's terminal."""
-    on_a_terminal(monkeypatch)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    folder = entry(tmp_path / "a", "lesions", team="x\x1b[2J\n1. y")
-    out = rank(truth_file(tmp_path, "lesions"), folder, "--no-color").out
-    assert "\x1b" not in out
-    assert not [line for line in out.splitlines() if line.startswith("1. y")]
-
-
-def test_colour(rank: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Colour is for a terminal only, and can be turned off."""
-    files = truth_file(tmp_path, "lesions"), entry(tmp_path / "a", "lesions")
-    assert "\x1b" not in rank(*files).out
-    on_a_terminal(monkeypatch)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    assert "\x1b" in rank(*files).out
-    assert "\x1b" not in rank(*files, "--no-color").out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in rank(*files).out
 
 
 def test_shared_warnings_are_said_once(rank: Call, board: Call, tmp_path: Path) -> None:
@@ -652,15 +594,6 @@ def test_participants_see_no_near_misses(rank: Call, tmp_path: Path, track: str,
     assert "85 % processed" in ran.out
     if format_ == "json":
         keeps(ran.out, "medcontract/leaderboard")
-
-
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize("format_", ["text", "json", "markdown"])
-def test_no_value_leaks(rank: Call, tmp_path: Path, track: str, format_: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No id and no value of a record is in a ranking, on a terminal neither."""
-    on_a_terminal(monkeypatch)
-    out = rank(*_strange(tmp_path, track), "--format", format_).out
-    assert [secret for secret in ("Juan", "Ana", "María", TRUTH[track][0][KEYS[track]]) if secret in out] == []
 
 
 def test_files_of_a_participant(rank: Call, call: Call, tmp_path: Path) -> None:

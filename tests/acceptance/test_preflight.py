@@ -17,7 +17,6 @@ from PIL import Image
 from tests.commands import (
     HEADLINES,
     KEYS,
-    RESULT_BELOW_GATE,
     SENT,
     TRACKS,
     TRUTH,
@@ -783,44 +782,6 @@ def test_standard_input(checked: Call, tmp_path: Path, monkeypatch: pytest.Monke
     assert (found["lesions/predictions"], found["coverage"], found["score"]) == ("passed", "passed", "passed")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "FILE"),
-        (["no-such-file.json"], "no such file"),
-        (["empty"], "no data files"),
-        (["unknown"], "nothing to score"),
-        (["sent.json", "other.json"], "different tracks"),
-        (["sent.json", "second.json"], "team_name"),
-        (["sent.json", "model.json", "model2.json"], "lesions/model"),
-        (["sent.json", "--images", "no-such-folder"], "no-such-folder"),
-        (["sent.json", "--parameter", "nonsense=1"], "nonsense"),
-        (["sent.json", "--parameter", "min_processed=NaN"], "at most 1"),
-        (["sent.json", "--set", "nonsense=1"], "nonsense"),
-        (["sent.json", "--set", "team_name=Other"], "team_name"),
-        (["sent.json", "truth.json", "--set", "nonsense=1"], "nonsense"),
-        (["sent.json", "truth.json", "--set", "team_name=Other"], "team_name"),
-        (["sent.json", "--format", "docx"], "docx"),
-        (["sent.json", "--out", "no-such-folder/x"], "no-such-folder"),
-        (["-"], "standard input"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_wrong_calls(check: Call, tmp_path: Path, arguments: list[str], words: str) -> None:
-    """A wrong call: exit 2, said on standard error, nothing on standard output."""
-    all_files(tmp_path, "lesions")
-    sent_file(tmp_path, "triage", name="other.json")
-    sent_file(tmp_path, "lesions", name="second.json", team_name="Other")
-    document(tmp_path, "model2", model())
-    Path("empty").mkdir()
-    Path("unknown").mkdir()
-    Path("unknown", "x.json").write_text('{"colour": "green"}')
-    code, out, err = check(*arguments)
-    assert (code, out) == (2, "")
-    assert words in err
-    assert "Traceback" not in err
-
-
 # --- output --------------------------------------------------------------------------------------
 
 
@@ -843,34 +804,6 @@ def test_any_order(check: Call, tmp_path: Path, format_: str) -> None:
     assert check(*files, "--format", format_).out == check(*reversed(files), "--format", format_).out
 
 
-@pytest.mark.parametrize(("name", "format_"), [("x.json", "json"), ("x.txt", "text")])
-def test_out(check: Call, tmp_path: Path, name: str, format_: str) -> None:
-    """The ending of --out sets the format."""
-    sent = sent_file(tmp_path, "lesions")
-    assert check(sent, "--out", name) == (0, "", "")
-    assert Path(name).read_text(encoding="utf-8") == check(sent, "--format", format_).out
-
-
-def test_colour(check: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Colour is for a terminal only, and can be turned off."""
-    sent = sent_file(tmp_path, "lesions")
-    assert "\x1b" not in check(sent).out
-    on_a_terminal(monkeypatch)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    assert "\x1b" in check(sent).out
-    assert "\x1b" not in check(sent, "--no-color").out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in check(sent).out
-
-
-def test_runs_do_not_reach_the_terminal_raw(check: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An escape sequence in the name of a run is not sent to the terminal."""
-    on_a_terminal(monkeypatch)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    sent = sent_file(tmp_path, "reports", [answer(true, 9, run="\x1b[2J1") for true in TRUTH["reports"]])
-    assert "\x1b" not in check(sent, "--no-color").out
-
-
 def _secret_files(folder: Path, track: str) -> list[Path]:
     """A submission whose ids and wrong values are somebody's, beside its truth."""
     key = KEYS[track]
@@ -881,28 +814,6 @@ def _secret_files(folder: Path, track: str) -> list[Path]:
     sent[3]["Ana López"] = "Juan"
     sent[4][key] = 19481103
     return [sent_file(folder, track, sent), truth_file(folder, track), *beside_files(folder, track)]
-
-
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize("format_", ["text", "json"])
-def test_no_value_leaks(check: Call, tmp_path: Path, track: str, format_: str) -> None:
-    """Ids and values are shown to nobody but a person at a terminal."""
-    files = _secret_files(tmp_path, track)
-    out = check(*files, "--format", format_).out
-    assert "MC102" in out
-    secrets = ["Juan", "María", "Ana", "19481103", str(TRUTH[track][1][KEYS[track]])]
-    if track in RESULT_BELOW_GATE:  # its result has a row for each document, or lists the errors of segments
-        del secrets[-1]
-    assert [secret for secret in secrets if secret in out] == []
-    assert "19481103" in check(*files, "--format", format_, "--show-values").out
-
-
-def test_values_on_a_terminal(check: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person sees them, in text only."""
-    on_a_terminal(monkeypatch)
-    files = _secret_files(tmp_path, "lesions")
-    assert "María" in check(*files).out
-    assert "María" not in check(*files, "--format", "json").out
 
 
 @pytest.mark.parametrize("track", TRACKS)

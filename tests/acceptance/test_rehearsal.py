@@ -312,22 +312,6 @@ def test_a_truth_with_errors(call: Call, tmp_path: Path) -> None:
     assert "the truth has 1 error" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(("-",), "standard input"), (("nothing.csv",), "no such file"), (("truth.csv", "--platform", "x"), "--platform")],
-)
-def test_wrong_calls(call: Call, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
-    ran = call("rehearse", *arguments)
-    assert ran.code == 2
-    assert words in ran.err
-
-
-def test_a_submission_is_no_truth(call: Call) -> None:
-    ran = call("rehearse", ROOT / "src/medcontract/examples/lesions/predictions.csv")
-    assert ran.code == 2
-    assert "contains no truth" in ran.err
-
-
 def test_in_python(tmp_path: Path) -> None:
     steps: list[tuple[str, int, int]] = []
     found = medcontract.rehearse(

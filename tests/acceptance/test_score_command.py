@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,8 @@ from tests.scoring_files import (
     CONTRACTS,
     RESULTS,
     Record,
-    answer,
     as_json,
     document,
-    drug,
     guess,
     image,
     model,
@@ -331,20 +329,6 @@ def test_result_only_of_nothing(score: Call, tmp_path: Path) -> None:
     assert (ran.code, ran.json) == (1, None)
 
 
-@pytest.mark.parametrize(("name", "format_"), [("x.json", "json"), ("x.md", "markdown"), ("x.txt", "text")])
-def test_out(score: Call, tmp_path: Path, name: str, format_: str) -> None:
-    """The ending of --out sets the format; standard output stays empty."""
-    files = all_files(tmp_path, "reports")
-    assert score(*files, "--out", name) == (0, "", "")
-    assert Path(name).read_text(encoding="utf-8") == score(*files, "--format", format_).out
-
-
-def test_format_wins_over_the_ending(score: Call, tmp_path: Path) -> None:
-    """--format is stronger than the ending of --out."""
-    score(*all_files(tmp_path, "lesions"), "--format", "markdown", "--out", "x.json")
-    assert Path("x.json").read_text(encoding="utf-8").startswith("# Score: lesions")
-
-
 @pytest.mark.parametrize("track", TRACKS)
 def test_markdown(score: Call, tmp_path: Path, track: str) -> None:
     """Markdown has the verdict and the headline on top, tables of equal width, and what defends the score."""
@@ -383,24 +367,6 @@ def test_names_do_not_break_the_markdown(score: Call, tmp_path: Path) -> None:
     assert "<script>" not in out.replace("\\<script", "")
 
 
-def test_names_do_not_reach_the_terminal_raw(score: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control characters in a name (an escape sequence, a line feed) are not sent to the terminal."""
-    on_a_terminal(monkeypatch)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    sent = sent_file(tmp_path, "lesions", team_name="x\x1b[2J\nVALID  lesions")
-    out = score(truth_file(tmp_path, "lesions"), sent, "--no-color").out
-    assert "\x1b" not in out
-    assert sum(line.startswith("VALID") for line in out.splitlines()) == 1
-
-
-def test_runs_do_not_reach_the_terminal_raw(score: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same holds for names of runs."""
-    on_a_terminal(monkeypatch)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    sent = sent_file(tmp_path, "reports", [answer(true, run="\x1b[2J1") for true in TRUTH["reports"][:9]])
-    assert "\x1b" not in score(truth_file(tmp_path, "reports"), sent, "--no-color").out
-
-
 def test_a_name_that_is_no_text(score: Call, tmp_path: Path) -> None:
     """A file whose name is no UTF-8 is listed, and the JSON is still valid."""
     truth = Path(os.fsdecode(os.fsencode(tmp_path) + b"/tr\xffth.json"))
@@ -409,21 +375,6 @@ def test_a_name_that_is_no_text(score: Call, tmp_path: Path) -> None:
     assert ran.code == 0
     envelope = keeps(ran.out, "medcontract/score")
     assert [file["name"] for file in envelope["inputs"]] == ["sent.json", "tr\ufffdth.json"]
-
-
-def test_colour(score: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Colour is for a terminal; a pipe, --no-color, NO_COLOR, --out and markdown have none."""
-    files = all_files(tmp_path, "lesions")
-    assert "\x1b" not in score(*files).out
-    on_a_terminal(monkeypatch)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    assert "\x1b" in score(*files).out
-    assert "\x1b" not in score(*files, "--no-color").out
-    assert "\x1b" not in score(*files, "--format", "markdown").out
-    score(*files, "--out", "x.txt")
-    assert "\x1b" not in Path("x.txt").read_text(encoding="utf-8")
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in score(*files).out
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:
@@ -470,80 +421,6 @@ def test_like_problems_are_counted(score: Call, tmp_path: Path) -> None:
     out = score(truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions", sent)).out
     assert out.count("error MC102") == 1
     assert "and 19 more records like this" in out
-
-
-# --- values do not leak --------------------------------------------------------------------------
-
-SECRETS = ("Juan", "Pérez", "19481103", "María", "Ana")
-
-
-def _secret_files(folder: Path, track: str) -> list[Path]:
-    """A truth and a submission with every sort of problem, all of whose ids and wrong values are somebody's.
-
-    In extraction the ids of documents stand in the result, in every format: there, names and fields are somebody's.
-    """
-    key = KEYS[track]
-    truth = [{**record, key: f"Juan Pérez {n}"} for n, record in enumerate(TRUTH[track])]
-    sent = [{**record, key: f"Juan Pérez {n}"} for n, record in enumerate(SENT[track])]
-    if track == "extraction":
-        truth = [{**record, "medications": [drug("Juan", "María")]} for record in TRUTH[track]]
-        sent = [{**record, "medicamentos": [drug("Ana" if n % 2 else "Juan")]} for n, record in enumerate(SENT[track])]
-    sent[3][key] = "juan  pérez 3"
-    sent[4][key] = "María"
-    sent[5] = {**sent[6]}
-    sent[7]["19481103"] = "María"
-    sent[8]["Ana López"] = "Juan"
-    sent[9][key] = 19481103
-    sent[10]["error"] = ["María"]
-    if track == "triage":
-        sent[11]["case_id"] = "María"
-    files = [truth_file(folder, track, truth), sent_file(folder, track, sent)]
-    return files + beside_files(folder, track)
-
-
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize("format_", ["json", "markdown", "text"])
-@pytest.mark.parametrize("minimum", ["0", "0.95"])
-def test_no_value_leaks(score: Call, tmp_path: Path, track: str, format_: str, minimum: str) -> None:
-    """Ids and values are nowhere in what may be shared; the result, which needs ids, is exempt."""
-    files = _secret_files(tmp_path, track)
-    out = score(*files, "--format", format_, "--parameter", f"min_processed={minimum}").out
-    if format_ == "json":
-        envelope = json.loads(out)
-        assert len(set(codes(envelope))) >= (3 if track == "extraction" else 5)
-        out = json.dumps({**envelope, "result": None}, ensure_ascii=False)
-    assert ("MC201" if track == "extraction" else "MC303") in out
-    assert [secret for secret in SECRETS if secret in out] == []
-
-
-@pytest.mark.parametrize("format_", ["json", "markdown", "text"])
-def test_values_when_asked_for(score: Call, tmp_path: Path, format_: str) -> None:
-    """With --show-values they are there."""
-    out = score(*_secret_files(tmp_path, "lesions"), "--format", format_, "--show-values").out
-    assert "Juan Pérez 3" in out
-    assert "19481103" in out
-
-
-@pytest.mark.parametrize("format_", ["json", "markdown", "text"])
-def test_unknown_ids_when_asked_for(score: Call, tmp_path: Path, format_: str) -> None:
-    """An id that nothing expects is an offending value like any other."""
-    sent = sent_file(tmp_path, "lesions", [*SENT["lesions"], guess("nobody", "NV")])
-    out = score(truth_file(tmp_path, "lesions"), sent, "--format", format_, "--show-values").out
-    assert "nobody" in out
-
-
-def test_json_on_a_terminal_shows_no_values(score: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Text shows values on a terminal; json, markdown and text in a file do not."""
-    on_a_terminal(monkeypatch)
-    files = _secret_files(tmp_path, "lesions")
-    assert "María" in score(*files).out
-    score(*files, "--out", "x.txt")
-    for shown in (
-        score(*files, "--format", "json").out,
-        score(*files, "--format", "markdown").out,
-        Path("x.txt").read_text(encoding="utf-8"),
-    ):
-        assert [secret for secret in SECRETS if secret in shown] == []
 
 
 # --- participants --------------------------------------------------------------------------------
@@ -1025,45 +902,6 @@ def test_ids_that_differ_in_case_or_blanks(
     assert f"{task}{change(true)!r} (truth: {task}{true!r})" in out
 
 
-WRONG: Iterable[tuple[list[str], str]] = [
-    ([], "FILE"),
-    (["no-such-file.json"], "no such file"),
-    (["truth.json", "unknown.json"], "unknown.json"),
-    (["truth.json", "empty"], "no data files"),
-    (["truth.json", "sent.json", "--t-min-ms", "5"], "t_max_ms"),
-    (["truth.json", "sent.json", "--t-max-ms", "5"], "t_min_ms"),
-    (["truth.json", "sent.json", "--t-min-ms", "6", "--t-max-ms", "5"], "larger"),
-    (["truth.json", "sent.json", "--t-min-ms", "soon", "--t-max-ms", "5"], "soon"),
-    (["truth.json", "sent.json", "--parameter", "nonsense=1"], "nonsense"),
-    (["truth.json", "sent.json", "--parameter", "min_processed"], "NAME=VALUE"),
-    (["truth.json", "sent.json", "--format", "yaml"], "yaml"),
-    (["truth.json", "sent.json", "--out", "no-such-folder/x.json"], "no-such-folder"),
-    (["no/such=truth.json", "sent.json"], "no/such"),
-    (["truth.json", "sent.json", "--no-such-option"], "no-such-option"),
-    (["truth.json", "sent.json", "--max-problems", "-1"], "-1"),
-    (["truth.json", "-"], "standard input"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
-def test_wrong_calls(score: Call, tmp_path: Path, arguments: list[str], words: str) -> None:
-    """A wrong call: exit 2, said on standard error, nothing on standard output."""
-    all_files(tmp_path, "lesions")
-    Path("unknown.json").write_text('{"colour": "green"}')
-    Path("empty").mkdir()
-    code, out, err = score(*arguments)
-    assert (code, out) == (2, "")
-    assert words in err
-    assert "Traceback" not in err
-
-
-def test_times_of_another_track(score: Call, tmp_path: Path) -> None:
-    """--t-min-ms is for lesions: elsewhere it is a wrong call."""
-    code, out, err = score(*all_files(tmp_path, "reports"), "--t-min-ms", "1", "--t-max-ms", "2")
-    assert (code, out) == (2, "")
-    assert "--t-min-ms is an option of the track lesions, not of reports" in err
-
-
 def test_times_of_the_competition(score: Call, tmp_path: Path) -> None:
     """--t-min-ms and --t-max-ms are parameters: T = 118.25 in [100, 200] loses 18.25 % of half of a tenth."""
     files = all_files(tmp_path, "lesions")
@@ -1073,13 +911,6 @@ def test_times_of_the_competition(score: Call, tmp_path: Path) -> None:
     assert (parameters["t_min_ms"], parameters["t_max_ms"]) == (100, 200)
     same = score(*files, "--parameter", "t_min_ms=100", "--parameter", "t_max_ms=200.0", "--format", "json")
     assert same.out == ran.out
-
-
-def test_a_time_that_is_given_twice(score: Call, tmp_path: Path) -> None:
-    """The same parameter by two options is a wrong call, not a matter of which wins."""
-    files = all_files(tmp_path, "lesions")
-    arguments = ("--t-min-ms", "100", "--t-max-ms", "200", "--parameter", "t_min_ms=50")
-    assert score(*files, *arguments).code == 2
 
 
 def test_a_named_contract(score: Call, tmp_path: Path) -> None:

@@ -286,11 +286,7 @@ def test_another_version_of_the_protocol(call: Call, tmp_path: Path) -> None:
 def test_usage_errors(call: Call, tmp_path: Path) -> None:
     files = all_files(tmp_path, "reports")
     score = scored(call, *files)
-    assert call("verify", score).code == 2
     assert call("verify", score, "no-such-file.json").code == 2
-    ran = call("verify", files[0], *files)
-    assert ran.code == 2
-    assert "expected a score, got reports/truth" in ran.err
     Path("broken.json").write_text('{"track": ', encoding="utf-8")
     assert call("verify", "broken.json", *files).code == 1
     mine = scored(call, *files, "--participant")

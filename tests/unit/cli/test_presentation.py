@@ -148,13 +148,6 @@ def test_colors(
     assert ("Secreto" in out) == (terminal and options != ["--format", "json"])
 
 
-def test_forced_colors_are_not_written_to_a_file(call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """FORCE_COLOR is for standard output."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    call("validate", bad, "--out", "out.txt")
-    assert "\x1b" not in Path("out.txt").read_text(encoding="utf-8")
-
-
 def test_no_progress_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal without escape sequences gets no progress bar."""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)

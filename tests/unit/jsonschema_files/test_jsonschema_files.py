@@ -858,9 +858,10 @@ def test_any_bytes_as_schema(tmp_path: Path) -> None:
         path.write_text(json.dumps(schema), encoding="utf-8")
         try:
             loaded = SchemaChecker.load(path)
-        except CallError:
-            return
-        judged(loaded, {"string": {"type": 1}})
+        except CallError as error:
+            assert error.message.startswith(str(path))  # noqa: PT017  # most of these schemas are not valid
+        else:
+            judged(loaded, {"string": {"type": 1}})
 
     law()
 

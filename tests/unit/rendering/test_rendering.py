@@ -27,28 +27,7 @@ from medcontract.results.tables import Table
 
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
 LESIONS = str(EXAMPLES / "lesions")
-COMMANDS: dict[str, tuple[list[str], str]] = {
-    "Validation": (["validate", LESIONS], "validate"),
-    "Preflight": (["preflight", LESIONS], "preflight"),
-    "Score": (["score", LESIONS], "score"),
-    "Leaderboard": (["leaderboard", LESIONS, LESIONS], "leaderboard"),
-    "Comparison": (["compare", "a.json", "a.json"], "compare"),
-    "Verification": (["verify", "a.json", LESIONS], "verify"),
-    "Explanation": (["explain", "MC104"], "explain"),
-    "ContractList": (["schema", "list"], "schema list"),
-    "SchemaDiff": (["schema", "diff", "lesions/truth", "lesions/truth"], "schema diff"),
-    "Normalization": (["normalize", "5 µg"], "normalize"),
-    "Protocol": (["protocol", "show", "lesions"], "protocol show"),
-    "ProtocolList": (["protocol", "list"], "protocol list"),
-}
 """The result of each command that has --format and --out."""
-
-
-@pytest.fixture
-def ready(call: Call) -> Call:
-    """The command line in a folder that holds a score."""
-    Path("a.json").write_text(medcontract.score(LESIONS).to_json(), encoding="utf-8")
-    return call
 
 
 # --- the table of renderers -----------------------------------------------------------------------
@@ -80,7 +59,7 @@ def test_every_format_has_an_ending() -> None:
     assert set(rendering.EXTENSIONS.values()) == formats - {"github", "gitlab"}
 
 
-def test_a_new_format_is_a_function_and_a_line(ready: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_format_is_a_function_and_a_line(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """A renderer that is registered is used, without a change in any command."""
 
     def shouted(result: Any, view: View) -> str:
@@ -90,7 +69,7 @@ def test_a_new_format_is_a_function_and_a_line(ready: Call, monkeypatch: pytest.
     monkeypatch.setitem(rendering.EXTENSIONS, ".shout", "shout")
     assert rendering.formats_of("Explanation") == ["text", "json", "shout"]
     assert rendering.render(medcontract.explain("MC104"), "shout") == "Explanation!\n"
-    assert ready("explain", "MC104", "--out", "x.shout").code == 0
+    assert call("explain", "MC104", "--out", "x.shout").code == 0
     assert Path("x.shout").read_text() == "Explanation!\n"
 
 
@@ -103,46 +82,6 @@ def test_no_format_is_named_in_a_command() -> None:
 
 
 # --- the ending of --out --------------------------------------------------------------------------
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("result", COMMANDS)
-@pytest.mark.parametrize("name", ["x.json", "x.JSON", "x.txt", "x", "x.md", "x.html", ".hidden"])
-def test_the_ending_sets_the_format(result: str, name: str, ready: Call) -> None:
-    """A file gets what standard output would in the format that its ending means."""
-    arguments, _ = COMMANDS[result]
-    meant = {".json": "json", ".md": "markdown", ".html": "html"}.get(Path(name).suffix.lower(), "text")
-    if meant not in rendering.formats_of(result):
-        assert ready(*arguments, "--out", name).code == 2
-        return
-    printed = ready(*arguments, "--format", meant)
-    written = ready(*arguments, "--out", name)
-    assert (written.code, written.out) == (printed.code, "")
-    assert Path(name).read_text(encoding="utf-8") == printed.out
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("result", COMMANDS)
-@pytest.mark.parametrize("ending", [".xlsx", ".docx", ".htm", ".jsn", ".json.gz"])
-def test_an_ending_that_means_no_format(result: str, ending: str, ready: Call) -> None:
-    """It is a wrong call that lists the formats with their endings, and nothing is written."""
-    arguments, _ = COMMANDS[result]
-    ran = ready(*arguments, "--out", f"x{ending}")
-    assert (ran.code, ran.out) == (2, "")
-    assert "no format has the extension" in ran.err
-    assert "text (.txt or no extension), json (.json)" in ran.err
-    assert ("markdown (.md)" in ran.err) == ("markdown" in rendering.formats_of(result))
-    assert not Path(f"x{ending}").exists()
-
-
-@pytest.mark.parametrize("result", COMMANDS)
-def test_with_a_format_any_ending_will_do(result: str, ready: Call) -> None:
-    """--format decides, whatever the file is called."""
-    arguments, _ = COMMANDS[result]
-    for format_name in rendering.formats_of(result):
-        printed = ready(*arguments, "--format", format_name)
-        assert ready(*arguments, "--format", format_name, "--out", "x.csv").code == printed.code
-        assert Path("x.csv").read_text(encoding="utf-8") == printed.out
 
 
 def test_text_columns_are_aligned_left() -> None:

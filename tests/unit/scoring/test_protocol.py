@@ -13,7 +13,6 @@ from tests.commands import TRACKS, Call, all_files, keeps
 from tests.support import ROOT
 
 import medcontract
-from medcontract.cli import output
 from medcontract.scoring import tracks
 from medcontract.scoring.canonical import canonical
 
@@ -263,33 +262,6 @@ def test_protocols_are_frozen() -> None:
     assert protocol.fingerprint == before == tracks.track("lesions").protocol.fingerprint
 
 
-@pytest.mark.parametrize(("name", "format_"), [("x.json", "json"), ("x.txt", "text")])
-@pytest.mark.parametrize("command", [["list"], ["show", "reports"]], ids=" ".join)
-def test_out(call: Call, command: list[str], name: str, format_: str) -> None:
-    """The ending of --out sets the format."""
-    assert call("protocol", *command, "--out", name) == (0, "", "")
-    assert Path(name).read_text(encoding="utf-8") == call("protocol", *command, "--format", format_).out
-
-
-@pytest.mark.parametrize("command", [[], ["list"], ["show"]], ids=" ".join)
-def test_help(call: Call, command: list[str]) -> None:
-    """Each has a page of help."""
-    ran = call("protocol", *command, "--help")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("Usage: medcontract protocol")
-
-
-def test_colour(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Colour is for a terminal only, and can be turned off."""
-    assert "\x1b" not in call("protocol", "show", "reports").out
-    monkeypatch.setattr(output, "terminal", lambda: True)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *arguments: False)
-    assert "\x1b" in call("protocol", "show", "reports").out
-    assert "\x1b" not in call("protocol", "show", "reports", "--no-color").out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in call("protocol", "show", "reports").out
-
-
 # --- --parameter ---------------------------------------------------------------------------------
 
 
@@ -404,22 +376,6 @@ def test_large_values_are_shown_in_full(call: Call) -> None:
     text = call("protocol", "show", "reports", "--parameter", "memory_limit_mb=1234567").out
     line = next(line for line in text.splitlines() if line.split()[:1] == ["memory_limit_mb"])
     assert float(line.split()[1].replace(",", "")) == 1234567
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["show"], ["show", "nonsense"], ["show", "medcontract"], ["show", "reports", "lesions"],
-        ["show", "reports", "--format", "yaml"], ["list", "reports"], ["list", "--out", "no-such-folder/x"],
-        ["no-such-command"],
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_wrong_calls(call: Call, arguments: list[str]) -> None:
-    """A wrong call: exit 2, said on standard error."""
-    code, out, err = call("protocol", *arguments)
-    assert (code, out) == (2, "")
-    assert err
 
 
 def test_an_unknown_track(call: Call) -> None:
