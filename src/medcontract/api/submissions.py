@@ -214,8 +214,7 @@ def leaderboard(
 
     from medcontract.evaluation.files import matching, split_known
     from medcontract.evaluation.ranking import leaderboard as rank
-    from medcontract.evaluation.submissions import named_submissions, submissions_in, with_measured
-    from medcontract.evaluation.teams import read_teams
+    from medcontract.evaluation.submissions import named_submissions, read_teams, submissions_in, with_measured
 
     if not submissions:
         raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")

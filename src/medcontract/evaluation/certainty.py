@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from medcontract.results.comparison import Delta
 from medcontract.results.leaderboard import Leaderboard, Neighbors, RankingIntervals
 from medcontract.results.score import Intervals, RankedBy
+from medcontract.results.tables import Interval
 from medcontract.uncertainty.intervals import NoInterval, shown
 from medcontract.uncertainty.ranking import Array, compared, ranks_of, together
 
@@ -27,7 +28,7 @@ class RankedRow(NamedTuple):
 
 def with_intervals(
     board: Leaderboard, rows: Sequence[RankedRow], lower_is_better: bool, clustered: bool,
-    coarse: Callable[[Any], Any] = lambda value: value,
+    coarse: Callable[[float], float] = lambda value: value,
 ) -> Leaderboard:  # fmt: skip
     """Add how sure a ranking is, if its rows have intervals. `coarse`: rounds all numbers further."""
     first = next((row.intervals for row in rows if row.intervals is not None), None)
@@ -36,8 +37,8 @@ def with_intervals(
     level = Fraction(repr(first.level))
     undefined = {f"/submissions/{n}/interval": _why(row) for n, row in enumerate(rows) if _why(row)}
     entries = [
-        replace(entry, interval=row.by and _pair(row.by.bounds, coarse), _with_intervals=True)
-        for entry, row in zip(board.submissions, rows, strict=False)  # those without a rank are last
+        replace(entry, interval=bounds and _pair(bounds, coarse), _with_intervals=True)
+        for entry, bounds in zip(board.submissions, [row.by.bounds if row.by else None for row in rows], strict=False)
     ]
     values = together(np.array([_numbers(row.by, first.resamples) for row in rows]))
     if isinstance(values, NoInterval):
@@ -67,8 +68,8 @@ def with_intervals(
     return replace(board, intervals=intervals, submissions=(*entries, *board.submissions[len(entries) :]))
 
 
-def _pair(bounds: Any, coarse: Callable[[Any], Any]) -> Any:
-    return bounds and tuple(map(coarse, bounds))
+def _pair(bounds: Interval, coarse: Callable[[float], float]) -> Interval:
+    return coarse(bounds[0]), coarse(bounds[1])
 
 
 def _why(row: RankedRow) -> str:

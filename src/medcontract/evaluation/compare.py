@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec.structs import replace
 
@@ -45,7 +45,6 @@ def compare(
     if frozen is not None:
         _require_made_under(frozen, before)  # and so the other, which has the same protocol and truth
     left, right = before.result or {}, after.result or {}
-    sides = ((before, "baseline"), (after, "rerun"))
     lower = track.better_lower if track else frozenset()
     groups: list[tuple[RowGroup, RowGroup]] = []
     if track and left and right:
@@ -59,15 +58,19 @@ def compare(
         rows=tuple(row for old, new in groups for row in _rows(old, new, lower)),
         before=_state(before),
         after=_state(after),
-        reasons=tuple(f"{side}: {reason}" for score, side in sides for reason in score.reasons),
+        reasons=tuple(f"{side}: {why}" for side, score in _sides(before, after) for why in score.reasons),
         warnings=(*_warnings(before, after, track), *unsure),
         _names=tuple(names),
-        _contracts=tuple(tuple(file.contract for file in score.inputs) for score, _ in sides),
+        _contracts=tuple(tuple(file.contract for file in score.inputs) for score in (before, after)),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
         _figures=track.figures if track else (),
         _lower=lower,
         **versions(),
     )
+
+
+def _sides(before: Score, after: Score) -> tuple[tuple[str, Score], tuple[str, Score]]:
+    return ("baseline", before), ("rerun", after)
 
 
 def _with_intervals(
@@ -77,7 +80,7 @@ def _with_intervals(
 
     Raises `CallError` for replicates of other cases.
     """
-    both = [(side, score.intervals) for side, score in (("baseline", before), ("rerun", after)) if score.intervals]
+    both = [(side, score.intervals) for side, score in _sides(before, after) if score.intervals]
     if len(both) < 2:
         return figures, [f"only the {side} has intervals: the change has none" for side, _ in both]
     (_, old), (_, new) = both
@@ -116,7 +119,7 @@ def _truths(score: Score) -> dict[str, str]:
 
 
 def _require_comparable(before: Score, after: Score, track: Track | None) -> None:
-    for score, side in ((before, "baseline"), (after, "rerun")):
+    for side, score in _sides(before, after):
         used = score.protocol
         if used.fingerprint != fingerprint_of(score.track, used.version, used.parameters):
             raise CallError(
@@ -174,14 +177,13 @@ def protocol_changes(old: ProtocolUsed, new: ProtocolUsed, track: Track | None) 
             yield f"{name}: {mine} and {other}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return a parameter with all its digits."""
     return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _warnings(before: Score, after: Score, track: Track | None) -> Iterator[str]:
-    sides = ((before, "baseline"), (after, "rerun"))
-    for score, side in sides:
+    for side, score in _sides(before, after):
         if score.result is None or track is None or not _truths(score):  # results for participants have no contract
             continue
         contract, text = track.roles.result, json.dumps(score.result, ensure_ascii=False).encode()
@@ -197,24 +199,23 @@ def _warnings(before: Score, after: Score, track: Track | None) -> Iterator[str]
         yield "neither score identifies its truth: they are comparable only if it was the same"
     if track is not None and track.comparison.warnings:
         yield from track.comparison.warnings(before.result or {}, after.result or {})
-    yield from (f"the {side} was refused: it has no figures" for score, side in sides if score.result is None)
+    for side, score in _sides(before, after):
+        if score.result is None:
+            yield f"the {side} was refused: it has no figures"
 
 
-def _figures(track: Track | None, result: Mapping[str, Any]) -> Mapping[str, Any]:
+def _figures(track: Track | None, result: Mapping[str, object]) -> Mapping[str, object]:
     """Return the figures of the submission, the headline first."""
     if track is None or not result:
         return without_metadata(result)
     figures = track.comparison.figures_in(result)
     if track.headline in figures:
         return {track.headline: figures[track.headline], **figures}
-    if track.comparison.headline:
-        headline = track.comparison.headline(result)
-    else:
-        headline = result.get(track.headline) if isinstance(result.get(track.headline), float) else None
-    return figures if headline is None else {track.headline: headline, **figures}
+    headline = track.comparison.headline(result) if track.comparison.headline else result.get(track.headline)
+    return figures if not _is_figure(headline) else {track.headline: headline, **figures}
 
 
-def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> Iterator[Delta]:
+def _deltas(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[Delta]:
     """Return every figure, including those by class."""
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name), after.get(name)
@@ -229,20 +230,21 @@ _plain_name = lru_cache(1024)(plain_name)
 """All rows have the same figures."""
 
 
-def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _table(mapping: Mapping[str, object], name: str) -> Mapping[str, object]:
     """Return the value of a key if it is an object."""
     found = mapping.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _is_figure(value: Any) -> bool:
+def _is_figure(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _rows(old: RowGroup, new: RowGroup, lower: frozenset[str]) -> list[ComparedRow]:
     """Return the compared rows, those that changed most first; gates in the order of the protocol."""
     found = [_row(name, old, new, lower) for name in dict.fromkeys((*old.rows, *new.rows))]
-    return found if old.judged else sorted(found, key=_largest_first)
+    largest = {row.id: abs((row._main and row._main.delta) or 0) for row in found}
+    return found if old.judged else sorted(found, key=lambda row: (not row.changed, -largest[row.id], row.id))
 
 
 def _row(name: str, old: RowGroup, new: RowGroup, lower: frozenset[str]) -> ComparedRow:
@@ -263,11 +265,6 @@ def _row(name: str, old: RowGroup, new: RowGroup, lower: frozenset[str]) -> Comp
     )  # fmt: skip
 
 
-def _passed(row: Mapping[str, Any], field: str) -> str | None:
+def _passed(row: Mapping[str, object], field: str) -> str | None:
     state = row.get(field) if field else ""
     return _STATES[state] if state is None or isinstance(state, bool) else None
-
-
-def _largest_first(row: ComparedRow) -> tuple[bool, float, str]:
-    change = row._main.delta if row._main else None
-    return not row.changed, -abs(change) if change is not None else 0.0, row.id

@@ -412,7 +412,7 @@ def report_progress(progress: Progress | None, parts: Sequence[Part]) -> None:
 class Kept(Struct):
     """A sink that keeps something of each valid record."""
 
-    keep: Callable[[Any], Any] | None
+    keep: Callable[[Any], object] | None
     found: list[Any] = []
 
     def begin(self) -> None:
@@ -423,7 +423,7 @@ class Kept(Struct):
             self.found += map(self.keep, validated(records))
         return ()
 
-    def reject(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: object) -> Sequence[Finding]:
         return ()
 
     def end(self, complete: bool) -> None:

@@ -89,11 +89,11 @@ class Sheet:
         return int.from_bytes(hmac.digest(_HASH_KEY, text, "sha256")[:8])
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
@@ -200,7 +200,7 @@ def opposite(value: Any, nodes: Sequence[Schema], known: Sequence[str], sheet: S
     return others or ([] if value else ["other"])
 
 
-def _constant(sheet: Sheet, changed: Mapping[str, Any] = MappingProxyType({})) -> list[Record]:
+def _constant(sheet: Sheet, changed: Mapping[str, object] = MappingProxyType({})) -> list[Record]:
     """Return the most frequent answer for every case, with some fields changed."""
     answer = {**_most_frequent(sheet), **changed}
     return [sheet.record(case, answer) for case in range(len(sheet.answers))]

@@ -59,7 +59,7 @@ class InvalidIds(Struct):
     complete: bool = True
     """Whether the ids of all records are known."""
 
-    def add(self, parsed: Any) -> None:
+    def add(self, parsed: object) -> None:
         """Add an invalid record."""
         value = read_field(parsed, self.field) if self.field else None
         if isinstance(value, str):
@@ -92,7 +92,7 @@ class LoadedTruth(Struct, kw_only=True):
     """Why nothing can be scored against it."""
     pairs: tuple[Pair, ...] = ()
     """Used instead of the pairs of the scorer, if given."""
-    documents: dict[str, Any] = {}
+    documents: dict[str, object] = {}
     """Auxiliary files that rules of the truth refer to."""
     invalid_ids: dict[str, InvalidIds] = {}
     """The ids of invalid records of auxiliary files, by contract."""
@@ -109,7 +109,7 @@ class LoadedTruth(Struct, kw_only=True):
             self.samples[key] = samples_of(self.track, self.scorer.pairs, self.expected, self.scorer.protocol)
         return self.samples[key]
 
-    def other_files(self, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
+    def other_files(self, documents: Mapping[str, object]) -> dict[str, OtherFile]:
         """Return what rules across files can be checked against, by contract.
 
         Without a truth, a list of expected ids is used, for ids and for fields that it has in common with the truth.
@@ -125,7 +125,7 @@ class LoadedTruth(Struct, kw_only=True):
                 others[name] = OtherFile(ids=self._referenced_ids(name, document), header=document)
         return others
 
-    def _referenced_ids(self, name: str, document: Any) -> frozenset[str] | None:
+    def _referenced_ids(self, name: str, document: object) -> frozenset[str] | None:
         """Return the ids of an auxiliary file, those of invalid records included. None if a part of it is unknown."""
         role, invalid = self.track.roles.find_auxiliary(name), self.invalid_ids.get(name)
         if role is None or role.ids is None:
@@ -227,7 +227,7 @@ def no_field(flag: str, field: str, truth: LoadedTruth, pairs: Sequence[Pair], o
 
 def values_in_lists(
     field: str, pair: Pair, truth: LoadedTruth, files: Files
-) -> tuple[Mapping[Any, Any], list[str]] | None:
+) -> tuple[Mapping[Any, object], list[str]] | None:
     """Read a field of a list of cases, by their ids. Also returns what is wrong with the list. None: no list has it."""
     for role in truth.track.roles.expected_ids:
         parts = files.groups.get(role.contract)
@@ -266,7 +266,7 @@ def errors_of(what: str, parts: Sequence[Part]) -> list[str]:
     ]
 
 
-def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:
+def _compare_headers(part: Part, header: object, others: Mapping[str, OtherFile]) -> list[str]:
     """Check a header (its fields are attributes) against other files, and report problems. Returns the messages."""
     reasons: list[str] = []
     for rule in part.contract.file_rules:
@@ -293,7 +293,7 @@ class _AuxiliarySink(Kept, kw_only=True):
             sink.take(records)
         return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self.checks, record)]
 
-    def reject(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: object) -> Sequence[Finding]:
         self.invalid.add(parsed)
         for sink in self.id_sinks:
             sink.reject(parsed)
@@ -320,7 +320,7 @@ def read_collection(
 
 
 def _read_auxiliaries(
-    truth: LoadedTruth, documents: dict[str, Any], files: Files, wanted: Callable[[str, Sequence[Part]], bool]
+    truth: LoadedTruth, documents: dict[str, object], files: Files, wanted: Callable[[str, Sequence[Part]], bool]
 ) -> list[str]:
     """Read auxiliary files: documents as they are, of collections what the track keeps. Returns what is wrong."""
     reasons: list[str] = []
@@ -338,9 +338,9 @@ def _read_auxiliaries(
     return reasons
 
 
-def read_auxiliary(truth: LoadedTruth, files: Files) -> tuple[dict[str, Any], list[str]]:
+def read_auxiliary(truth: LoadedTruth, files: Files) -> tuple[dict[str, object], list[str]]:
     """Read the auxiliary files that were not read with the truth. Also returns what is wrong with them."""
-    documents: dict[str, Any] = dict(truth.documents)
+    documents: dict[str, object] = dict(truth.documents)
     reasons = _read_auxiliaries(truth, documents, files, lambda name, parts: not parts[0].validator)
     others = truth.other_files(documents)
     for name, parts in files.groups.items():
@@ -358,7 +358,7 @@ class Readings(Struct, kw_only=True):
 
     truth: LoadedTruth
     files: Files
-    documents: dict[str, Any]
+    documents: dict[str, object]
     reasons: list[str]
     """Why the files of the submission cannot be scored."""
     pairings: dict[str, Pairing] = {}

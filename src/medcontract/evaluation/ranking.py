@@ -25,8 +25,7 @@ from medcontract.evaluation.result import (
     versions,
 )
 from medcontract.evaluation.settings import Settings
-from medcontract.evaluation.submissions import FoundSubmissions, Submission
-from medcontract.evaluation.teams import Teams
+from medcontract.evaluation.submissions import FoundSubmissions, Submission, Teams
 from medcontract.problems import is_plain, plural, shorten
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import ProtocolUsed, Score

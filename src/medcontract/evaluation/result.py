@@ -188,7 +188,7 @@ def stated_score(score: Validated[Any]) -> Score:
     return convert(validated(score).model_dump(), Score)
 
 
-def shown_intervals(found: Intervals | None, result: dict[str, Any] | None, participant: bool) -> Intervals | None:
+def shown_intervals(found: Intervals | None, result: dict[str, object] | None, participant: bool) -> Intervals | None:
     """Return the intervals; for participants rounded, and only of the figures that they see, without replicates."""
     if found is None or result is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.files import Files, GivenFiles, gather, read, report_progress
@@ -64,6 +64,9 @@ from medcontract.scoring.scorer_checks import (
 )
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.dispatch import Part, base_name
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.subgroups import Column
 
 MOST_PROBLEMS = 100
 
@@ -239,7 +242,7 @@ def _remarks(readings: Readings, verdict: Finished, notes: Notes, participant: b
     yield from on_figures(truth.track, verdict)
 
 
-def _columns(readings: Readings, settings: Settings) -> list[Any] | None:
+def _columns(readings: Readings, settings: Settings) -> list[Column] | None:
     """Return the groups of the cases. None: the caller does not want them, or must not see them."""
     if not settings.by or settings.participant or readings.truth.reasons:
         return None
@@ -248,7 +251,7 @@ def _columns(readings: Readings, settings: Settings) -> list[Any] | None:
     return columns_of(readings, settings.by, settings.groups)
 
 
-def _add_subgroups(scored: Scored, readings: Readings, columns: list[Any] | None, settings: Settings) -> None:
+def _add_subgroups(scored: Scored, readings: Readings, columns: list[Column] | None, settings: Settings) -> None:
     """Add the figures of the groups, and the table that they come from."""
     if settings.by and settings.participant:
         scored.verdict.warnings += ("subgroups are omitted for participants: they would reveal the truth",)
@@ -258,8 +261,8 @@ def _add_subgroups(scored: Scored, readings: Readings, columns: list[Any] | None
     if scored.tally is not None:
         from medcontract.evaluation.subgroups import subgroups_of
 
-        samples = None if scored.intervals is None else readings.truth.drawn()
-        scored.subgroups = subgroups_of(readings, readings.answers, scored.verdict, settings.by, columns, samples)
+        intervals = scored.intervals is not None
+        scored.subgroups = subgroups_of(readings, scored.verdict, settings.by, columns, intervals)
     if settings.groups:
         scored.inputs = tuple(sorted((*scored.inputs, settings.groups.described()), key=lambda i: (i.contract, i.name)))
 
@@ -303,7 +306,7 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
     return verdict, tally, notes, intervals
 
 
-def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
+def teams_of(headers: Mapping[str, Header], documents: Mapping[str, object]) -> list[str]:
     """Return the team names in the files; that of the answers comes before those of telemetry or a model file."""
     named = [header.get("team_name") or header.get("model_id") for header in headers.values()]
     named += [getattr(document, "team_name", None) for document in documents.values()]
@@ -349,7 +352,7 @@ def _assembled(
 def _rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:
     """Score the result among the files again, without a truth, as the scorer defines it. Raises `CallError`."""
     used = files.take((track.roles.result, *track.roles.auxiliaries()))
-    parts, documents = used.parts(), dict[str, Any]()
+    parts, documents = used.parts(), dict[str, object]()
     for name, group in used.groups.items():
         read(group)
         documents[name] = group[0].header

@@ -139,7 +139,7 @@ class HeaderOverrides:
         self._used |= set(lacking)
         return {**header, **lacking}
 
-    def result_fields(self, track: Track, known: Mapping[str, Any] | None = None) -> dict[str, str]:
+    def result_fields(self, track: Track, known: Mapping[str, object] | None = None) -> dict[str, str]:
         """Return the fields of the result that the caller may set; `known` are values that a result already has."""
         settable = track.result_fields.settable
         if not settable:
@@ -214,7 +214,7 @@ def require_possible_fields(
     require_fields(track, [possible, given.values, *headers])
 
 
-def require_fields(track: Track, headers: Iterable[Mapping[str, Any]]) -> None:
+def require_fields(track: Track, headers: Iterable[Mapping[str, object]]) -> None:
     """Raise `CallError` if the result needs a header field that no header has."""
     lacking = lacking_fields(track, headers)
     if lacking:
@@ -222,7 +222,7 @@ def require_fields(track: Track, headers: Iterable[Mapping[str, Any]]) -> None:
         raise CallError(message, words("pass ", set_options(lacking)))
 
 
-def lacking_fields(track: Track, headers: Iterable[Mapping[str, Any]]) -> list[str]:
+def lacking_fields(track: Track, headers: Iterable[Mapping[str, object]]) -> list[str]:
     """Return the header fields that the result needs and that no header has."""
     known = {name for header in headers for name, value in header.items() if value is not None}
     return [name for name in track.result_fields.needed if name not in known]

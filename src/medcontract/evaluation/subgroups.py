@@ -48,18 +48,19 @@ class By(NamedTuple):
         field, equals, bounds = text.partition("=")
         if not field.strip():
             raise CallError(words(option("--by"), f": '{text}' names no field"), "write FIELD, or FIELD=0,40,65")
-        found = tuple(map(_number, bounds.split(","))) if equals else ()
-        if None in found or any(one >= other for one, other in pairwise(found)):  # type: ignore[operator]
+        texts = bounds.split(",") if equals else []
+        found = tuple(number for number in map(_number, texts) if number is not None)
+        if len(found) < len(texts) or any(one >= other for one, other in pairwise(found)):
             hint = "write ascending numbers, as in age=0,40,65"
             raise CallError(words(option("--by"), f": '{bounds}' are not the bounds of bands"), hint)
-        return cls(field.strip(), found)  # type: ignore[arg-type]
+        return cls(field.strip(), found)
 
     @property
     def text(self) -> str:
         """What `parse` parses."""
-        return "=".join([self.field, *([",".join(f"{bound:f}" for bound in self.bounds)] if self.bounds else [])])
+        return self.field + ("=" + ",".join(f"{bound:f}" for bound in self.bounds) if self.bounds else "")
 
-    def group(self, value: Any) -> Value:
+    def group(self, value: object) -> Value:
         """Return the group of a value, or the name of its band. Raises `CallError` for a value without a group."""
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
@@ -91,12 +92,12 @@ def _number(text: str) -> Decimal | None:
 
 def parse_by(texts: Iterable[str]) -> tuple[By, ...]:
     """Parse the fields of a call. Two groupings by one field could be subtracted. Raises `CallError`."""
-    found = tuple(map(By.parse, texts))
-    names = [by.field for by in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise CallError(words(option("--by"), f": '{name}' is given twice"), "group by a field once")
-    return found
+    found: dict[str, By] = {}
+    for by in map(By.parse, texts):
+        if by.field in found:
+            raise CallError(words(option("--by"), f": '{by.field}' is given twice"), "group by a field once")
+        found[by.field] = by
+    return tuple(found.values())
 
 
 # --- the values of cases
@@ -106,7 +107,7 @@ class GroupTable(NamedTuple):
     """A table that gives the groups of cases (`--groups`)."""
 
     source: Source
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Sequence[object]]
     rows: int
 
     @classmethod
@@ -128,7 +129,7 @@ class GroupTable(NamedTuple):
             contract=CONTRACT, name=self.name, sha256=self.source.sha256(), content_sha256=None, records=self.rows
         )
 
-    def lookup(self, field: str, key: Sequence[str]) -> dict[Any, Any]:
+    def lookup(self, field: str, key: Sequence[str]) -> Mapping[Any, object]:
         """Return the values of a field, by the ids of cases. Raises `MedcontractError`."""
         lacking = [name for name in key if name not in self.columns]
         if lacking:
@@ -161,10 +162,10 @@ def columns_of(readings: Readings, wanted: Sequence[By], table: GroupTable | Non
     return found
 
 
-def _values(field: str, pair: Pair, readings: Readings, table: GroupTable | None) -> Sequence[Any] | None:
+def _values(field: str, pair: Pair, readings: Readings, table: GroupTable | None) -> Sequence[object] | None:
     """Return the value of each expected item: from the table, the truth or a list of cases. None: there is no field."""
     expected = readings.truth.expected[pair.truth]
-    known: Mapping[Any, Any]
+    known: Mapping[Any, object]
     if table and field in table.columns:
         known = table.lookup(field, pair.key)
     elif field in pair.key:
@@ -200,23 +201,22 @@ def _order(value: Value) -> tuple[bool, str]:
 
 
 def subgroups_of(
-    readings: Readings, answers: Answers, whole: Finished, by: Sequence[By], columns: Sequence[Column],
-    samples: Samples | None,
-) -> tuple[Subgroup, ...]:  # fmt: skip
-    """Compute the figures of the groups by each field. `samples`: what is drawn for intervals, if these are wanted."""
-    measuring = _Measuring(readings.truth.track, readings.truth.scorer, answers, whole, samples)
-    min_cell = int(readings.truth.scorer.protocol["min_cell"])
+    readings: Readings, whole: Finished, by: Sequence[By], columns: Sequence[Column], intervals: bool
+) -> tuple[Subgroup, ...]:
+    """Compute the figures of the groups by each field, and their intervals."""
+    truth = readings.truth
+    measuring = _Measuring(truth.track, truth.scorer, readings.answers, whole, truth.drawn() if intervals else None)
+    min_cell = int(truth.scorer.protocol["min_cell"])
     found: list[Subgroup] = []
     for each, column in zip(by, columns, strict=True):
         places: dict[Value, dict[str, list[int]]] = {}
-        for truth, values in column.items():
+        for name, values in column.items():
             for number, value in enumerate(values):
-                places.setdefault(value, {}).setdefault(truth, []).append(number)
+                places.setdefault(value, {}).setdefault(name, []).append(number)
         sizes = {value: measuring.cases_in(numbers) for value, numbers in places.items()}
         not_shown = hidden(sizes, min_cell)
         bands: Sequence[Value] = each.bands if each.bounds else ()
-        in_order = [*(band for band in bands if band in places), *sorted(places.keys() - {*bands}, key=_order)]
-        for value in in_order:
+        for value in [*(band for band in bands if band in places), *sorted(places.keys() - {*bands}, key=_order)]:
             group = Subgroup(field=each.field, value=value, cases=None, headline=None, figures={}, gap=None)
             if value not in not_shown:
                 group = replace(measuring.measured(group, places[value]), cases=sizes[value])
@@ -232,15 +232,14 @@ class _Measuring(NamedTuple):
     answers: Answers
     whole: Finished
     samples: Samples | None
+    """What is drawn for intervals, if they are wanted."""
 
     def cases_in(self, numbers: Mapping[str, Sequence[int]]) -> int:
         """Count cases: items, unless several of them are a case."""
         if not self.track.unit:
             return sum(map(len, numbers.values()))
-        case = attrgetter(*self.track.unit)
-        return len(
-            {case(self.answers.pairings[truth].expected.items[n]) for truth, each in numbers.items() for n in each}
-        )
+        case, pairings = attrgetter(*self.track.unit), self.answers.pairings
+        return len({case(pairings[truth].expected.items[n]) for truth, each in numbers.items() for n in each})
 
     def measured(self, group: Subgroup, numbers: Mapping[str, Sequence[int]]) -> Subgroup:
         """Return the figures of a group, and its distance from all other cases."""
@@ -278,11 +277,11 @@ class _Measuring(NamedTuple):
         return found.second if self.whole.headline is None else found.headline
 
 
-def _places(track: Track, answers: Answers, result: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _places(track: Track, answers: Answers, result: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
     """Return the places of the figures that depend on the cases: no counts, no single cases, nothing measured apart."""
     known = {figure.name: figure for figure in track.figures}
 
-    def inside(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    def inside(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if isinstance(value, dict):
             for name, each in value.items():
                 figure = known.get(name)
@@ -294,7 +293,7 @@ def _places(track: Track, answers: Answers, result: Mapping[str, Any]) -> Iterat
     return inside(result, ())
 
 
-def _at(value: Any, path: Sequence[str]) -> float | None:
+def _at(value: object, path: Sequence[str]) -> float | None:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, float) else None

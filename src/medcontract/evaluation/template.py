@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from medcontract.containers import BY_ENDING, CSV, JSON, JSONL
 from medcontract.contracts import registry
@@ -81,7 +81,7 @@ def expected_ids(
 
 def _rows_of(
     contract: CompiledContract, cases: Source, cases_contract: str | None
-) -> tuple[_Ids, list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[_Ids, list[dict[str, str]], dict[str, object]]:
     """Return what is copied from the cases: for each of them, and of their header."""
     collector = ProblemCollector(_KEPT_PROBLEMS)
     found = identify(cases, cases_contract, collector)
@@ -94,7 +94,7 @@ def _rows_of(
     copied = _copied(contract, found.contract)
     where, fields = dict(copied.where), copied.fields
 
-    def row_of(record: Any) -> dict[str, Any] | None:
+    def row_of(record: object) -> dict[str, str | None] | None:
         wanted = all(getattr(record, name, None) == value for name, value in where.items())
         return {name: getattr(record, name, None) for name in fields} if wanted else None
 
@@ -153,7 +153,7 @@ def _id_lists(truth: str) -> Iterator[tuple[CompiledContract, StandIn]]:
         yield from ((found, each) for each in found.definition.stands_in_for if each.contract == truth)
 
 
-def _required_fields(contract: CompiledContract) -> tuple[list[str], dict[str, Any]]:
+def _required_fields(contract: CompiledContract) -> tuple[list[str], dict[str, object]]:
     """Return the required fields of a record, in the order of the contract, and those that allow only one value.
 
     Of several variants, the one with most required fields counts: the one that answers, not the one that failed.
@@ -165,7 +165,7 @@ def _required_fields(contract: CompiledContract) -> tuple[list[str], dict[str, A
 
 
 def _filled(
-    contract: CompiledContract, rows: Sequence[Mapping[str, Any]], header: Mapping[str, Any], container: str
+    contract: CompiledContract, rows: Sequence[Mapping[str, object]], header: Mapping[str, object], container: str
 ) -> Template:
     fields, constants = _required_fields(contract)
     blank = {**dict.fromkeys(fields), **constants}

@@ -131,7 +131,7 @@ def _recognize(opened: Sequence[_Given], given: GivenFiles, settings: Settings) 
         each.contract = contracts.get(id(each.source), each.contract)
 
 
-def _document(given: _Given) -> Any:
+def _document(given: _Given) -> object:
     """Read the value of an option that is a file. Raises `InvalidData`."""
     return load_source(given.source, given.contract).value.model_dump(exclude_none=True)
 
@@ -139,7 +139,7 @@ def _document(given: _Given) -> Any:
 # --- protocol and options
 
 
-def _as_stated(stated: Score, track: Track, options: Mapping[str, Any], settings: Settings) -> Settings:
+def _as_stated(stated: Score, track: Track, options: Mapping[str, object], settings: Settings) -> Settings:
     """Return the settings that the score was made with, as far as it states them."""
     result, used = stated.result or {}, stated.protocol
     frozen = FrozenProtocol(

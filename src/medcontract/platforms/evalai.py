@@ -44,7 +44,7 @@ class SubmissionNotScored(Exception):  # participants read the name, above the r
 
 
 def evaluate(
-    program: str, test_annotation_file: str, user_submission_file: str, phase_codename: str, **_: Any
+    program: str, test_annotation_file: str, user_submission_file: str, phase_codename: str, **_: object
 ) -> dict[str, Any]:
     """Score the submission. `program` is the folder of the evaluation script.
 

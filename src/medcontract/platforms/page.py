@@ -7,7 +7,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -30,7 +29,7 @@ _MODULES = ("text", "messages", "json", "schema", "csv", "recognize", "rules", "
 _IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.MULTILINE)
 
-Cases = dict[str, list[dict[str, Any]]]
+Cases = dict[str, list[dict[str, str]]]
 """The expected ids, by the truth that lists them."""
 
 
@@ -89,13 +88,13 @@ def _expected(covering: Iterable[CompiledContract], cases: tuple[Source, str | N
     return found
 
 
-def _constants(contracts: Sequence[CompiledContract], settings: dict[str, Any]) -> list[str]:
+def _constants(contracts: Sequence[CompiledContract], settings: dict[str, object]) -> list[str]:
     known = {entry.id: _published(entry) for entry in contracts}
     values = {"contracts": known, "texts": exported(), "settings": settings}
     return [f"const {name} = {msgspec.json.encode(value).decode()};" for name, value in values.items()]
 
 
-def _published(entry: CompiledContract) -> dict[str, Any]:
+def _published(entry: CompiledContract) -> dict[str, object]:
     """Return what `build.js` writes of a contract."""
     definition = entry.definition
     return {

@@ -79,8 +79,8 @@ class ComparedRow(ResultItem, frozen=True, kw_only=True):
     def changed(self) -> bool:
         return self.before != self.after or any(figure.changed for figure in self.figures)
 
-    def _data(self, show_values: bool) -> dict[str, Any]:
-        data: dict[str, Any] = super()._data(show_values)
+    def _data(self, show_values: bool) -> Row:
+        data: Row = super()._data(show_values)
         states = {"before": self.before, "after": self.after, "reason": self.reason}
         data = {name: value for name, value in data.items() if name not in states}
         return data if self.before is None and self.after is None else {**data, **states}

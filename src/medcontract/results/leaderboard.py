@@ -100,8 +100,8 @@ class LeaderboardEntry(ResultItem, frozen=True, kw_only=True):
     _flags: tuple[str, ...] = ()
     """Codes of warnings that mark it in the ranking. JSON has them in `warnings` only: its schema is published."""
 
-    def _data(self, show_values: bool) -> dict[str, Any]:
-        data: dict[str, Any] = super()._data(show_values)
+    def _data(self, show_values: bool) -> Row:
+        data: Row = super()._data(show_values)
         return {**data, **{name: data.get(name) for name in _OF_INTERVALS}} if self._with_intervals else data
 
 
@@ -183,8 +183,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
             for entry in self.submissions
         ]
 
-    def _data(self, show_values: bool) -> dict[str, Any]:
-        data: dict[str, Any] = super()._data(show_values)
+    def _data(self, show_values: bool) -> Row:
+        data: Row = super()._data(show_values)
         return {"neighbours": None, "detectable": None, **data} if self.intervals else data
 
     @property

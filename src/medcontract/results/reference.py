@@ -258,7 +258,7 @@ class Normalization(ResultList[NormalizedText], frozen=True, kw_only=True):
 
     _listed = "texts"
 
-    def _data(self, show_values: bool) -> list[dict[str, Any]]:
+    def _data(self, show_values: bool) -> list[Row]:
         return [text.to_dict(show_values) for text in self.texts]
 
     _columns = ("text", "normalized", "tight")

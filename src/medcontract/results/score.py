@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from medcontract.problems import plural, pointer, pointer_tokens
-from medcontract.results.base import Count, Position, ResultItem, ResultList, Row, Sha256, Str, TrackResult, Unit
+from medcontract.results.base import Count, Position, ResultItem, ResultList, Row, Sha256, Str, TrackResult, Unit, plain
 from medcontract.results.tables import Table
 from medcontract.results.validation import Problem
 
@@ -359,12 +359,13 @@ class Score(ResultList[FileProblem], frozen=True, kw_only=True):
         listed = sum(problem.severity == "warning" for problem in self.problems)
         return len(own) + max(self._display.problems - self.errors, listed)
 
-    def _data(self, show_values: bool) -> dict[str, Any]:
-        data: dict[str, Any] = super()._data(show_values)
+    def _data(self, show_values: bool) -> Row:
+        data: Row = super()._data(show_values)
         listed = len(self.problems)
         found = self._display.problems
         if found > listed:
-            data["warnings"].append(f"{found:,} problems in total, of which {listed} are listed")
+            more = f"{found:,} problems in total, of which {listed} are listed"
+            data["warnings"] = plain((*self.warnings, more))
         return data
 
     _columns = ("figure", "value")
@@ -395,7 +396,7 @@ class Score(ResultList[FileProblem], frozen=True, kw_only=True):
         return f"{self.track}: {state}{decision}, {plural(len(self.problems), 'problem')} listed"
 
 
-def _numbers(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float | None]]:
+def _numbers(result: dict[str, object], prefix: str = "") -> Iterator[tuple[str, float | None]]:
     """The figures of a result; names of nested ones are joined with dots."""
     for name, value in result.items():
         if isinstance(value, dict):

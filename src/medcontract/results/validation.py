@@ -64,8 +64,8 @@ class Problem(ResultItem, frozen=True, kw_only=True):
         got = "" if self.code in CODES_OF_MISSING_VALUES else "got "
         return f"{self.message} ({got}{self._value})"
 
-    def _data(self, show_values: bool) -> dict[str, Any]:
-        data: dict[str, Any] = super()._data(show_values)
+    def _data(self, show_values: bool) -> Row:
+        data: Row = super()._data(show_values)
         if show_values:
             data["message"] = self.message_with_value
         else:
