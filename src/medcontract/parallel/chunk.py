@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from typing import Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
@@ -18,7 +17,7 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, Unreadable, open_source
 from medcontract.scoring import tracks
 from medcontract.scoring.expected import Expected, ExpectedItems
-from medcontract.scoring.pairing import Pair, Pairing
+from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions
 from medcontract.scoring.track import Track
@@ -49,6 +48,15 @@ class Chunk(NamedTuple):
     """Whether it is the whole file, which may be compressed, or in an archive."""
 
 
+class WholeFile(NamedTuple):
+    """A file whose bytes are hashed."""
+
+    path: str
+    version: tuple[object, ...] | None
+    """As in `Chunk`."""
+    limits: Limits
+
+
 class Outcome(NamedTuple):
     """What was found in a chunk."""
 
@@ -71,10 +79,14 @@ class Outcome(NamedTuple):
     """The size of the rows of a Parquet file."""
 
 
-def read_chunk(sinks: PairingSinks | None, chunk: Chunk) -> Outcome | None:
-    """Read a chunk. None if the file changed, or cannot be read here."""
+def do(sinks: PairingSinks | None, work: Chunk | WholeFile) -> Outcome | str | None:
+    """Read a chunk, or hash a file. None if the file changed, or cannot be read here."""
     try:
-        return _outcome(chunk, sinks.fresh() if sinks else None)
+        if isinstance(work, Chunk):
+            return _outcome(work, sinks.fresh() if sinks else None)
+        source = open_source(work.path, work.limits)
+        source.prepare()
+        return source.sha256() if source.version == work.version else None
     except (Unreadable, FileChanged):
         return None
 
@@ -137,86 +149,53 @@ def _is_complete(validator: RecordsValidator, file: JsonFile | None, chunk: Chun
     return not validator.broken and file.outer is None and bool(file.header) and file.header[-1].key == list_key
 
 
-def do(sinks: PairingSinks | None, work: Chunk | WholeFile) -> Any:
-    """Read a chunk, or hash a file."""
-    return read_chunk(sinks, work) if isinstance(work, Chunk) else hash_file(work)
-
-
-class WholeFile(NamedTuple):
-    """A file whose bytes are hashed."""
-
-    path: str
-    version: tuple[object, ...] | None
-    """As in `Chunk`."""
-    limits: Limits
-
-
-def hash_file(file: WholeFile) -> str | None:
-    """Return the hash of a file. None if it changed, or cannot be read here."""
-    try:
-        source = open_source(file.path, file.limits)
-        source.prepare()
-        return source.sha256() if source.version == file.version else None
-    except (Unreadable, FileChanged):
-        return None
-
-
 # --- sinks ------------------------------------------------------------------------------------------------------------
-
-
-class Recipe(Struct, frozen=True):
-    """What another process needs to make the scorer, and with it the functions of a pair."""
-
-    track: str
-    contracts: tuple[str, str]
-    """Those of the truth and of the submission."""
-    protocol: Protocol
-    options: ScoringOptions
-
-    @classmethod
-    def of(cls, track: Track, scorer: Scorer, pair: Pair) -> Recipe:
-        return cls(track.id, (pair.truth, pair.submission), scorer.protocol, scorer.options)
-
-    def check(self) -> None:
-        """Raises `PicklingError` if another process cannot know the track."""
-        if not tracks.is_known_elsewhere(self.track):
-            raise pickle.PicklingError(f"the track {self.track} was registered by a call")
-
-    def find_pair(self) -> Pair:
-        scorer = tracks.track(self.track).scorer(self.protocol, self.options, self.contracts)
-        return next(pair for pair in scorer.pairs if (pair.truth, pair.submission) == self.contracts)
 
 
 class PairingSinks:
     """Makes sinks for chunks of a submission, whose records are paired with a truth that was read before.
 
-    It can be pickled, for other processes. Headers are compared by the process that merges the chunks.
+    It can be pickled, for other processes, which make the scorer again, and with it the functions of the pair. Headers
+    are compared by the process that merges the chunks.
     """
 
     def __init__(self, track: Track, scorer: Scorer, pairing: Pairing) -> None:
-        self._recipe = Recipe.of(track, scorer, pairing.pair)
-        self._pairing = pairing.fresh()
+        self._track, self._scorer, self._pairing = track, scorer, pairing.fresh()
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        self._recipe.check()
-        pairing = self._pairing
-        own = pairing.pair.truth
-        named = {rule.other for rule in pairing.rules} - {own}
+    def __getstate__(self) -> _SentPairing:
+        if not tracks.is_known_elsewhere(self._track.id):
+            raise pickle.PicklingError(f"the track {self._track.id} was registered by a call")
+        pairing, scorer = self._pairing, self._scorer
+        pair = pairing.pair
+        named = {rule.other for rule in pairing.rules} - {pair.truth}
         others = {name: replace(pairing.others[name], header=None) for name in named}
-        return self._recipe, pairing.expected.export(), pairing.rules, others, pairing.unique
+        return _SentPairing(
+            self._track.id, scorer.protocol, scorer.options, (pair.truth, pair.submission), pairing.expected.export(),
+            pairing.rules, others, pairing.unique,
+        )  # fmt: skip
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        truth: ExpectedItems
-        rules: tuple[CrossFileRule, ...]
-        others: dict[str, OtherFile]
-        unique: tuple[Unique, ...]
-        self._recipe, truth, rules, others, unique = state
-        pair = self._recipe.find_pair()
-        expected: Expected = Expected.of(pair, truth)
-        self._pairing = Pairing(pair, expected, rules, {**others, pair.truth: expected.as_other_file()}, unique)
+    def __setstate__(self, sent: _SentPairing) -> None:
+        self._track = tracks.track(sent.track)
+        self._scorer = self._track.scorer(sent.protocol, sent.options, sent.contracts)
+        pair = next(each for each in self._scorer.pairs if (each.truth, each.submission) == sent.contracts)
+        expected: Expected = Expected.of(pair, sent.truth)
+        others = {**sent.others, pair.truth: expected.as_other_file()}
+        self._pairing = Pairing(pair, expected, sent.rules, others, sent.unique)
 
     def fresh(self) -> Pairing:
         return self._pairing.fresh()
+
+
+class _SentPairing(NamedTuple):
+    track: str
+    protocol: Protocol
+    options: ScoringOptions
+    contracts: tuple[str, str]
+    """Those of the truth and of the submission."""
+    truth: ExpectedItems
+    rules: tuple[CrossFileRule, ...]
+    others: dict[str, OtherFile]
+    unique: tuple[Unique, ...]
 
 
 def can_send(pairing: Pairing) -> bool:

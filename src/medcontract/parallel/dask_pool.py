@@ -103,7 +103,7 @@ class _Tasks(Running):
             raise PoolError(_NO_WORKERS) from None
 
     def submit(self, item: Any) -> Future[Any]:
-        future: Future[Any] = self._executor.submit(run_task, self._common, item)
+        future: Future[Any] = self._executor.submit(SharedWork.run, self._common, item)
         return future
 
     def result(self, future: Future[Any]) -> Any:
@@ -166,11 +166,6 @@ class SharedWork:
             work, shared = self._opened
             with report_plugin_errors():  # the process that asked does not get the traceback
                 return work(shared, item)
-
-
-def run_task(work: SharedWork, item: Any) -> Any:
-    """Process one item on a worker."""
-    return work.run(item)
 
 
 @contextmanager

@@ -38,11 +38,8 @@ class Unreadable(Exception):
     """The file cannot be read, or not any further; the finding says why."""
 
     def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
-        super().__init__(finding.message)
+        super().__init__(finding, wrong_call)  # what it is made of again in another process
         self.finding, self.wrong_call = finding, wrong_call
-
-    def __reduce__(self) -> tuple[type[Unreadable], tuple[Finding, bool]]:
-        return Unreadable, (self.finding, self.wrong_call)
 
 
 def open_source(path: str | os.PathLike[str], limits: Limits | None = None) -> Source:

@@ -93,6 +93,6 @@ def _sum(shared: int, item: int) -> int:
 def test_work_for_workers_in_this_process() -> None:
     """A cluster with `processes=False` gets it without pickling."""
     pytest.importorskip("distributed")
-    from medcontract.parallel.dask_pool import SharedWork, run_task
+    from medcontract.parallel.dask_pool import SharedWork
 
-    assert run_task(SharedWork(_sum, 1), 2) == 3
+    assert SharedWork(_sum, 1).run(2) == 3
