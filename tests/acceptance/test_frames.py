@@ -8,6 +8,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -186,21 +187,16 @@ def test_zero_and_one_are_booleans(cells: list[Any], tmp_path: Path) -> None:
     assert [record.follow_up for record in loaded[0]] == [True, False, True]
 
 
-@pytest.mark.parametrize("cell", ["1", "0", "true", "False", "TRUE"])
-def test_texts_that_are_booleans(cell: str) -> None:
-    """As in a CSV, from which a column of texts was read."""
+@pytest.mark.parametrize(("cell", "ok"), [
+    *((cell, True) for cell in ("1", "0", "true", "False", "TRUE")),  # as in a CSV, from which texts were read
+    *((cell, False) for cell in (2, -1, 0.5, "yes", "2", "")),
+])  # fmt: skip
+def test_other_booleans(cell: Any, ok: bool) -> None:
+    """Only 0 and 1, true and false are booleans."""
     frame = pd.DataFrame({"report_id": ["a"], "specialty": ["Other"], "urgency": ["Urgent"], "follow_up": [cell]})
-    assert medcontract.validate(frame, "reports/truth")
-    medcontract.frame_schema("reports/truth").validate(frame)
-
-
-@pytest.mark.parametrize("cell", [2, -1, 0.5, "yes", "2", ""])
-def test_other_cells_are_no_booleans(cell: Any) -> None:
-    """Only 0 and 1, true and false are."""
-    frame = pd.DataFrame({"report_id": ["a"], "specialty": ["Other"], "urgency": ["Urgent"], "follow_up": [cell]})
-    (problem,) = medcontract.validate(frame, "reports/truth").problems
-    assert (problem.code, problem.pointer) == ("MC103", "/follow_up")
-    with pytest.raises(pandera.errors.SchemaError):
+    problems = medcontract.validate(frame, "reports/truth").problems
+    assert [(problem.code, problem.pointer) for problem in problems] == ([] if ok else [("MC103", "/follow_up")])
+    with nullcontext() if ok else pytest.raises(pandera.errors.SchemaError):
         medcontract.frame_schema("reports/truth").validate(frame)
 
 
@@ -286,14 +282,6 @@ def test_wrong_calls(call: Callable[[], Any], kind: type[Exception], message: st
     """A frame that does not fit is a wrong call, with a message that names it."""
     with pytest.raises(kind, match=message):
         call()
-
-
-def test_a_frame_and_a_schema(tmp_path: Path) -> None:
-    """A JSON Schema is for files."""
-    schema = tmp_path / "my.schema.json"
-    schema.write_text("{}")
-    with pytest.raises(CallError, match="against a contract, not a schema"):
-        medcontract.validate(TRUTH, schema=schema)
 
 
 def test_the_documented_pipeline() -> None:

@@ -91,23 +91,6 @@ def test_a_path_that_is_too_long(call: Call, tmp_path: Path) -> None:
 # --- what cannot be read -------------------------------------------------------------------------
 
 
-def _dangling(path: Path) -> None:
-    path.symlink_to("nothing.json")
-
-
-def _loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
-def _pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _link_to_a_pipe(path: Path) -> None:
-    os.mkfifo(path.with_name("pipe"))
-    path.symlink_to("pipe")
-
-
 def _socket(path: Path) -> None:
     here = os.getcwd()
     os.chdir(path.parent)  # the path of a socket has at most 107 bytes
@@ -118,8 +101,10 @@ def _socket(path: Path) -> None:
         os.chdir(here)
 
 
-UNREADABLE: dict[str, Callable[[Path], None]] = {
-    "dangling": _dangling, "loop": _loop, "pipe": _pipe, "link to a pipe": _link_to_a_pipe, "socket": _socket,
+UNREADABLE: dict[str, Callable[[Path], object]] = {
+    "dangling": lambda path: path.symlink_to("nothing.json"), "loop": lambda path: path.symlink_to(path.name),
+    "pipe": os.mkfifo, "socket": _socket,
+    "link to a pipe": lambda path: (os.mkfifo(path.with_name("pipe")), path.symlink_to("pipe")),  # type: ignore[func-returns-value]  # for both effects
 }  # fmt: skip
 
 
@@ -195,7 +180,7 @@ def test_no_permission_really(call: Call, command: str) -> None:
 def test_a_folder_of_nothing_but_trouble(call: Call, tmp_path: Path) -> None:
     """A folder that cannot be read is not one without data files."""
     (tmp_path / "sub").mkdir()
-    _dangling(tmp_path / "sub" / "x.json")
+    UNREADABLE["dangling"](tmp_path / "sub" / "x.json")
     assert "MC003" in call("validate", tmp_path / "sub").out
     assert "x.json cannot be read" in call("score", truth_file(tmp_path, "lesions"), tmp_path / "sub").out
 
