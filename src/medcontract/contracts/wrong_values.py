@@ -87,6 +87,11 @@ _SIZES: dict[str, tuple[str, Fraction]] = {
     **{name: ("size", Fraction(1)) for name in ("b", "byte", "bytes")},
     **{f"{letter}b": ("size", Fraction(1000**power)) for power, letter in enumerate("kmgt", 1)},
     **{f"{letter}ib": ("size", Fraction(1024**power)) for power, letter in enumerate("kmgt", 1)},
+    **{name: ("mass", Fraction(size)) for name, size in
+       (("mcg", "0.001"), ("ug", "0.001"), ("µg", "0.001"), ("μg", "0.001"), ("mg", 1), ("g", 1000), ("kg", 10**6))},
+    **{name: ("length", Fraction(size)) for name, size in (("mm", 1), ("cm", 10), ("m", 1000))},
+    **{name: ("area", Fraction(size)) for name, size in (("mm2", 1), ("mm²", 1), ("cm2", 100), ("cm²", 100))},
+    **{name: ("volume", Fraction(size)) for name, size in (("ul", "0.001"), ("µl", "0.001"), ("ml", 1), ("l", 1000))},
     "%": ("share", Fraction(1)), "percent": ("share", Fraction(1)), "pct": ("share", Fraction(1)),
 }  # fmt: skip
 """What a unit measures, and its size."""
@@ -95,9 +100,10 @@ _FIELD_UNITS = {
     **dict.fromkeys(("ms", "msec", "milliseconds"), "milliseconds"),
     **{unit: unit for unit in ("minutes", "hours", "days", "percent")},
     **{unit: unit.upper() for unit in ("kb", "mb", "gb")},
+    **{unit: unit for unit in ("mg", "kg", "mm", "cm", "ml")}, "mm2": "mm²", "cm2": "cm²",
 }
 """Words at the end of a field's name that are its unit."""
-_WITH_UNIT = lazy_pattern(r"\s*(-?[0-9]+(?:[.,][0-9]+)?)\s*([a-zA-Zµμí%]{1,12})\.?\s*")
+_WITH_UNIT = lazy_pattern(r"\s*(-?[0-9]+(?:[.,][0-9]+)?)\s*([a-zA-Zµμí%]{1,12}[²2]?)\.?\s*")
 
 
 class Quantity(NamedTuple):

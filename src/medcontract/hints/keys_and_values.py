@@ -67,6 +67,8 @@ def with_hints(
             finding = finding._replace(merged=(finding.path, finding.field) in meant)
         elif finding.got == "null" or finding.value == '""':
             finding = finding._replace(unanswered="record" if unanswered else "value")
+            if in_table and "boolean" in finding.expected and hint and not unanswered:
+                finding = finding._replace(hint=f"if it means no, write false; {hint}")
         if spread:
             finding = finding._replace(hint=spread_hint(finding, spread))
         explained.append(finding)

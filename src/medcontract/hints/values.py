@@ -20,7 +20,7 @@ from medcontract.contracts.wrong_values import (
     unit_of,
 )
 from medcontract.lazy_patterns import lazy_pattern
-from medcontract.problems import Finding, Path
+from medcontract.problems import Finding, Path, is_plain
 
 Spread = Mapping[str, Sequence[str]]
 """The columns of list fields that have one item per name."""
@@ -33,14 +33,34 @@ _PERCENT = lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*")
 _CLOCK = lazy_pattern(r"\s*[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?\s*")
 _DATE_LIKE = lazy_pattern(r"\s*([0-9]{4}([-./])[0-9]{2}\2[0-9]{2}.*|[0-9]{1,2}([-./])[0-9]{1,2}\3[0-9]{4}.*)\s*")
 _NUMBER_HINTS = (
-    (lazy_pattern(r"\s*-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?\s*"),
-     "write the number without thousands separators"),
-    (lazy_pattern(r"\s*(nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?)\s*", re.IGNORECASE),
+    (lazy_pattern(r"-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?"), "write the number without thousands separators"),
+    (lazy_pattern(r"nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?", re.IGNORECASE),
      "write a number; if there is none, use null or an empty cell where that is allowed"),
-    (lazy_pattern(r"\s*[<>≤≥~]\s*-?[0-9]+([.,][0-9]+)?\s*"), "write only the number"),
-    (lazy_pattern(r"\s*"), "write a number; it must not be empty"),
+    (lazy_pattern(r""), "write a number; it must not be empty"),
+    (lazy_pattern(r"[A-Za-z_][\w.]*\((?:[^0-9]*)-?[0-9.]+(?:e-?[0-9]+)?\D.*\)|[A-Za-z_][\w.]*\(-?[0-9.]+(?:e-?[0-9]+)?\)"),
+     "write the number alone, without the name of its type (in Python: value.item())"),
+    (lazy_pattern(r"\[+[^],]*\]+"), "write the number itself, without brackets"),
+    (lazy_pattern(r"-?P(?:[0-9]+D)?T[0-9.HMS]+|-?[0-9]+ days?,? [-+]?[0-9]+:[0-9]{2}(?::[0-9.]+)?"),
+     "write a number{unit}, not a duration (in pandas: column.dt.total_seconds())"),
+    (lazy_pattern(r"[0-9.,]+ *(?:-|–|to|a|bis) *[0-9.,]+"), "write one number, not a range"),
+    (lazy_pattern(r"[IVX]{1,4}"), "write the number in digits: II is 2"),
+    (lazy_pattern(r"(?:[<>≤≥~±]|[^\W\d_]{1,20}[ :.=]{1,2})? ?-?[0-9]+(?:[.,][0-9]+)?(?: ?[^-\w]?[^-\d_]{0,20})"),
+     "write only the number"),
+    (lazy_pattern(r"[^0-9]+"), "write a number, not a word"),
+    (lazy_pattern(r"[0-9.,]+ ?[/x×*:] ?[0-9.,]+.{0,20}"), "write one number"),
 )  # fmt: skip
 """For strings that were meant as a number: the first pattern that matches."""
+_NO_VALUE = frozenset((-1, -9, -99, -999, -9999, 999, 9999, 99999))
+"""Numbers that say that there is none."""
+_DATE_HINTS = (
+    (lazy_pattern(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"), "write it with hyphens: 2026-05-31"),
+    (lazy_pattern(r"[0-9]{4}-[0-9]{2}"), "add the day: 2026-05-31"),
+    (lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+ ?[-+][0-9]{2}:?[0-9]{2}"),
+     "write the offset as -05:00, without a blank before it"),
+    (lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?:Z)?"), "add the seconds: 2026-05-31T09:00:00"),
+    (lazy_pattern(r"[^\d].*|[0-9]{1,2}(?:\.|st|nd|rd|th)?[- ](?:de )?[^\W\d_]+.*"),
+     "write the year first, and the month as a number: 2026-05-31"),
+)  # fmt: skip
 _UNIX_TIMES = frozenset({"message_sent_time", "message_received_time"})
 """Fields in seconds since 1970."""
 _NAMED = {"location": ("arm", "feet", "genitalia", "hand", "head", "leg", "torso")}
@@ -59,15 +79,22 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
     nodes = schemas_at(schema, finding.path)
     if finding.path and finding.path[-1] in ERROR_FIELDS and means_no_error(given):
         return f"this means that there was no error: {LEAVE_EMPTY}"
-    hint = finding.hint or _named_hint(finding, given, schema)
+    if in_table and isinstance(given, str) and given.startswith("="):
+        return "the cell has a formula: export the values of the sheet"
+    hint = _other_choice(finding, given, nodes, parsed, schema, in_table) or finding.hint
+    hint = hint or _named_hint(finding, given, schema)
     hint = hint or type_hint(finding.expected, given, in_table, finding.path, nodes)
     if finding.expected == ("array",) and isinstance(given, dict | str):
-        hint = _list_hint(given, _expects_names(finding.path, schema))
+        hint = _list_hint(given, _item_type(finding.path, schema))
+    if finding.code == "MC107":
+        return _format_hint(given, nodes) or hint
+    if finding.code == "MC108" and _is_nested(given):
+        return "write the inner list alone: [ … ] instead of [[ … ]]"
     if finding.code not in ("MC103", "MC104", "MC105", "MC106"):
         return hint
     if _may_be_failed(finding, schema):
         meant = next((name for node in nodes for name in node.get("enum", ()) if str(name).lower() == "none"), None)
-        quoted = f'if the answer is {meant}, write "{meant}" in quotes; ' if meant and given is None else ""
+        quoted = f"if the answer is {meant}, write \"{meant}\"{'' if in_table else ' in quotes'}; " if meant else ""
         return f"{quoted}{_WITHOUT_ANSWER}"
     if hint:
         return hint
@@ -75,8 +102,105 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
         return _object_hint(finding.path, schema)
     if finding.got == "null" and all(node == {"type": "string"} for node in nodes):
         return 'if there is none, write an empty string: ""'
+    if finding.code == "MC106" and finding.path and isinstance(finding.path[-1], int):
+        return "leave it out: an empty list says that there is none"
     is_number = finding.code == "MC105" and finding.path
     return _range_hint(finding.path, given, schema, parsed) if is_number else None
+
+
+def _is_nested(given: Any) -> bool:
+    return isinstance(given, list) and len(given) == 1 and isinstance(given[0], list)
+
+
+def _format_hint(given: Any, nodes: Sequence[Any]) -> str | None:
+    """Return the hint about a text of another format."""
+    patterns = {node.get("pattern") for node in nodes}
+    text = given.strip() if isinstance(given, str) else ""
+    if GUID in patterns and _ANY_GUID.fullmatch(text):
+        return "write it as str(uuid.UUID(text)) does: without braces, and with hyphens"
+    return next((hint for pattern, hint in _DATE_HINTS if DATE in patterns and pattern.fullmatch(text)), None)
+
+
+_ANY_GUID = lazy_pattern(r"(?:urn:uuid:)?\{?(?:[0-9a-fA-F]{4}-?){8}\}?")
+_LABEL_NUMBER = lazy_pattern(r"\s*(?:label|class|clase|klasse|cat|category)[ _-]?[0-9]+\s*", re.IGNORECASE)
+_NEGATION = frozenset(("no", "not", "non", "without", "sin", "kein", "keine", "ohne", "negative", "except"))
+_WORD = lazy_pattern(r"[^\W_]+")
+
+
+def _other_choice(
+    finding: Finding, given: Any, nodes: Sequence[Any], parsed: Any, schema: dict[str, Any], in_table: bool
+) -> str | None:
+    """Return the hint about a value of an enumeration: of another field, as one of several words, with its score."""
+    choices = [choice for node in nodes for choice in node.get("enum", ()) if isinstance(choice, str)]
+    if not choices or finding.code not in ("MC103", "MC104"):
+        return None
+    in_list = bool(finding.path) and isinstance(finding.path[-1], int)
+    if isinstance(given, dict | list) and not in_list:
+        return _name_alone(given)
+    if not isinstance(given, str) or len(given) > _LONGEST_NUMBER or given.strip() in choices:
+        return None
+    if other := _swapped_with(finding.path, parsed, schema):
+        return f"are the values of '{finding.path[-1]}' and '{other}' swapped?"
+    if in_list and means_no_error(given) and given.strip().lower() not in choices:
+        return "leave it empty: an empty list says that there is none"
+    if _LABEL_NUMBER.fullmatch(given):
+        return "write the name, not its number"
+    words = [word.casefold() for word in _WORD.findall(given)]
+    there = [choice for choice in choices if _is_among([w.casefold() for w in _WORD.findall(choice)], words)]
+    there = [choice for choice in there if not any(choice != other and choice in other for other in there)]
+    if len(there) > 1:
+        several = "with the separator of the column between them" if in_table else "as an item of its own"
+        return f"write each of them, {several}" if in_list else "write one of them"
+    if len(there) == 1 and _NEGATION.isdisjoint(words) and len(words) > len(_WORD.findall(there[0])):
+        return f"write only '{there[0]}'"
+    starts = [choice for choice in choices if len(given) > 2 and choice.casefold().startswith(given.strip().casefold())]
+    return f"did you mean '{starts[0]}'?" if len(starts) == 1 else None
+
+
+def _is_among(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether these words are there one after the other."""
+    size = len(wanted)
+    return bool(wanted) and any(list(words[at : at + size]) == list(wanted) for at in range(len(words) - size + 1))
+
+
+def _name_alone(given: dict[str, Any] | list[Any]) -> str:
+    """Return the hint about a name with its score, or about several names, where one name is expected."""
+    if isinstance(given, list):
+        return "write the name alone" if len(given) == 1 else "write one name: the first, if they are sorted by score"
+    if given and all(isinstance(value, int | float) for value in given.values()):
+        return "write the name with the highest number, without the numbers"
+    texts = [key for key, value in given.items() if isinstance(value, str) and is_plain(key)]
+    return f"write the name alone: the value of '{texts[0]}'" if len(texts) == 1 else "write the name alone"
+
+
+def _swapped_with(path: Path, parsed: Any, schema: dict[str, Any]) -> str | None:
+    """Return the field that has a value of this one, while this one has a value of that."""
+    if len(path) != 1 or not isinstance(parsed, dict):
+        return None
+    name = str(path[0])
+    others = [other for other in known_keys(schema, ()) if other != name and parsed.get(other) is not None]
+    found = [other for other in others if _are_swapped(parsed[name], parsed[other], *_nodes(schema, name, other))]
+    return found[0] if len(found) == 1 else None
+
+
+def _nodes(schema: dict[str, Any], *fields: str) -> list[list[dict[str, Any]]]:
+    return [[node for node in schemas_at(schema, (field,)) if node] for field in fields]
+
+
+def _are_swapped(mine: Any, its: Any, my_nodes: list[dict[str, Any]], its_nodes: list[dict[str, Any]]) -> bool:
+    """Return whether two values fit each other's field: names, or numbers of which one is a share."""
+    if isinstance(mine, str) and isinstance(its, str):
+        return all(
+            any(text in node.get("enum", ()) for node in nodes) for text, nodes in ((mine, its_nodes), (its, my_nodes))
+        )
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (mine, its)):
+        return False
+    my_range, its_range = (_range_of(nodes) for nodes in (my_nodes, its_nodes))
+    return my_range == (0, 1) and 0 < its < 1 and its_range is not None and its_range[0] <= mine <= its_range[1] > 1
+
+
+def _range_of(nodes: Sequence[dict[str, Any]]) -> tuple[float, float] | None:
+    return next(((each["minimum"], each["maximum"]) for each in nodes if {"minimum", "maximum"} <= each.keys()), None)
 
 
 def _named_hint(finding: Finding, given: Any, schema: dict[str, Any]) -> str | None:
@@ -119,6 +243,10 @@ def type_hint(
 
 def number_hint(given: Any, in_table: bool = False, field: str = "", nodes: Sequence[Any] = ()) -> str | None:
     """Return how to write the value as a number. Cells of tables have no quotes."""
+    if isinstance(given, float):
+        return "round it to a whole number"
+    if isinstance(given, list | dict):
+        return "write one number" + (", without brackets" if isinstance(given, list) and len(given) == 1 else "")
     text = given.strip() if isinstance(given, str) else None
     if text is None or len(text) > _LONGEST_NUMBER:
         return None
@@ -136,7 +264,9 @@ def number_hint(given: Any, in_table: bool = False, field: str = "", nodes: Sequ
         return f"write the number without %{'' if known else '; where 0 to 1 is expected, 25 % is 0.25'}"
     if _CLOCK.fullmatch(text) or _DATE_LIKE.fullmatch(text):
         return _time_hint(field, is_clock=_CLOCK.fullmatch(text) is not None)
-    return _unit_hint(text, field) or next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(text)), None)
+    hint = _unit_hint(text, field) or next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(text)), None)
+    unit = unit_of(field)
+    return hint and hint.replace("{unit}", f" of {unit}" if unit else "")
 
 
 def _time_hint(field: str, is_clock: bool) -> str:
@@ -176,6 +306,8 @@ def boolean_hint(given: Any, in_table: bool = False) -> str | None:
     if not isinstance(given, str | int | float):
         return None
     wanted = meant_boolean(given)
+    if wanted is None and _SHARE.fullmatch(str(given).strip()):
+        return "compare the number with a threshold, and write true or false"
     if isinstance(given, str):
         return f"write {wanted or 'true or false'}{'' if in_table else ' without quotes'}"
     return f"write {wanted}" if wanted else None
@@ -185,6 +317,10 @@ def _string_hint(given: Any, in_table: bool, path: Path, nodes: Sequence[Any]) -
     """Return what to write instead of a number: quotes alone are rarely right."""
     if given is True and path and path[-1] in ERROR_FIELDS:
         return "write the reason as text"
+    if isinstance(given, list | dict) and path and isinstance(path[-1], int):
+        return "write the names alone, without their scores"
+    if isinstance(given, dict):
+        return "write the text itself, not an object with it"
     if isinstance(given, bool) or not isinstance(given, int | float):
         return "write the text itself, without brackets" if isinstance(given, list) and len(given) == 1 else None
     if path and isinstance(path[-1], int):
@@ -205,8 +341,17 @@ def _string_hint(given: Any, in_table: bool, path: Path, nodes: Sequence[Any]) -
     return "write the text itself in quotes, not an index or a class number"
 
 
-def _list_hint(given: Any, of_names: bool = False) -> str | None:
+_SHARE = lazy_pattern(r"0?\.[0-9]+(?:e-?[0-9]+)?")
+
+
+def _list_hint(given: Any, items: str = "") -> str | None:
+    """Return how to write a value as a list; `items`: the type of its items, if they have the same."""
+    of_names = items == "string"
     if isinstance(given, dict):
+        if items == "object" and all(isinstance(value, dict | list) for value in given.values()) and given:
+            return "write a list with all of them: [ { … }, { … } ]"
+        if items == "object":
+            return "put the object into a list: [ { … } ]"
         if not given or not all(isinstance(value, int | float) for value in given.values()):
             return "write a list: [ … ] instead of { … }, without keys"
         if of_names:
@@ -219,11 +364,11 @@ def _list_hint(given: Any, of_names: bool = False) -> str | None:
     return None if given is None else "put the value into a list: [ … ]"
 
 
-def _expects_names(path: Path, schema: dict[str, Any]) -> bool:
-    """Return whether a list of strings is expected."""
+def _item_type(path: Path, schema: dict[str, Any]) -> str:
+    """Return the type of the items of a list, if they have the same."""
     lists = [node for node in schemas_at(schema, path) if node.get("type") == "array"]
-    items = [item for node in lists for item in variants_of(node.get("items", {}), schema)]
-    return bool(items) and all(item.get("type") == "string" for item in items)
+    types = {item.get("type", "") for node in lists for item in variants_of(node.get("items", {}), schema)}
+    return types.pop() if len(types) == 1 else ""
 
 
 def _may_be_failed(finding: Finding, schema: dict[str, Any]) -> bool:
@@ -239,24 +384,34 @@ def _object_hint(path: Path, schema: dict[str, Any]) -> str | None:
     """Name the keys of an object, where another value is."""
     keys = known_keys(schema, path) if path else []
     if not keys:
-        return None
+        return "write an object: { name: value, … }" if path else None
     more = ", …" if len(keys) > _MOST_LISTED else ""
     return f"write an object {{ … }}; its keys are {', '.join(keys[:_MOST_LISTED])}{more}"
 
 
 def _range_hint(path: Path, given: Any, schema: dict[str, Any], parsed: Any) -> str | None:
-    """Return the hint about a number outside 0 to 1. A unit or scale is named only if the values look like it."""
+    """Return the hint about a number outside its range. A unit or scale is named only if the values look like it."""
     nodes = [node for node in schemas_at(schema, path) if node and node.get("type") != "null"]
-    if not nodes or not all(node.get("minimum") == 0 and node.get("maximum") == 1 for node in nodes):
-        return None
     items = value_at(parsed, path[:-1]) if isinstance(path[-1], int) else None
-    if isinstance(items, list):
-        return _scale_of(items)
-    if isinstance(given, int | float) and _PERCENT_FROM < given <= 100:
-        return "if it is a percentage, divide it by 100: 25 % is 0.25"
-    return "the scale is 0 to 1: rescale all values in the same way"
+    from_0_to_1 = bool(nodes) and all(node.get("minimum") == 0 and node.get("maximum") == 1 for node in nodes)
+    if isinstance(items, list) or not isinstance(given, int | float):
+        return _scale_of(items) if from_0_to_1 and isinstance(items, list) else None
+    if other := _swapped_with(path, parsed, schema):
+        return f"are the values of '{path[-1]}' and '{other}' swapped?"
+    if given in _NO_VALUE:
+        return f"{_WITHOUT_ANSWER}: -1 or 999 is read as a number"
+    if from_0_to_1:
+        if _PERCENT_FROM < given <= 100:
+            return "if it is a percentage, divide it by 100: 25 % is 0.25"
+        is_logit = given < -_ROUNDED and given % 1
+        return "the scale is 0 to 1: " + ("apply the sigmoid to logits" if is_logit else _RESCALE)
+    if given == 0 and all(node.get("minimum") == 1 and node.get("type") == "integer" for node in nodes):
+        return "if the numbers start from 0, add 1 to all of them"
+    unit = unit_of(str(path[-1]))
+    return f"check that all values are in {unit}" if unit else None
 
 
+_RESCALE = "rescale all values in the same way"
 _PERCENT_FROM = 10
 """Smaller single numbers may be of another scale, such as 1 to 5 or 0 to 10."""
 
@@ -273,6 +428,8 @@ def _scale_of(items: list[Any]) -> str | None:
         is_whole = all(number.is_integer() for number in numbers)
         return None if is_whole or high - low <= 1 else _LOGITS
     total = math.fsum(numbers)
+    if (summed := round(total)) in range(2, 50) and abs(total - summed) < _ROUNDED / 10 and any(n % 1 for n in numbers):
+        return f"if these are sums over {summed} models, divide them by {summed}"
     if abs(total - 100) < 100 * _ROUNDED:
         return "these are percentages: divide them by 100"
     if all(number.is_integer() for number in numbers):
