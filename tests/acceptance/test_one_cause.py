@@ -25,7 +25,7 @@ def _changed(change: Callable[[str], str], track: str) -> list[Record]:
 
 CHANGES: dict[str, tuple[str, list[Record]]] = {
     "dashes": ("lesions", _changed(lambda key: key.replace("-", "\u2011"), "lesions")),
-    "a '.0' at the end or a prefix": ("lesions", _changed(lambda key: f"{int(key[2:])}.0", "lesions")),
+    "a '.0' at the end or a missing prefix": ("lesions", _changed(lambda key: f"{int(key[2:])}.0", "lesions")),
     "a suffix": ("reports", _changed(lambda key: f"{key}.txt", "reports")),
     "a prefix or a suffix": ("lesions", _changed(lambda key: f"data/test/{key}.png", "lesions")),
     "separators": ("triage", _changed(lambda key: key.replace("-", "_"), "triage")),

@@ -185,7 +185,8 @@ def pair_renamed(unknown: Iterable[str], missing: Collection[str]) -> dict[str, 
 
     Here `id` means the only field that is an id, which is too weak to recognize a contract.
     """
-    unknown = list(unknown)
+    names = frozenset(unknown)
+    unknown = sorted(name for name in names if not names.issuperset((f"{name[:-2]}_x", f"{name[:-2]}_y")))
     pairs = pair_similar(unknown, missing)
     ids = [field for field in missing if field.endswith("_id") and field not in pairs.values()]
     name = next((name for name in unknown if folded(name) == "id"), None)

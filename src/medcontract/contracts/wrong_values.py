@@ -100,7 +100,9 @@ _FIELD_UNITS = {
     **dict.fromkeys(("ms", "msec", "milliseconds"), "milliseconds"),
     **{unit: unit for unit in ("minutes", "hours", "days", "percent")},
     **{unit: unit.upper() for unit in ("kb", "mb", "gb")},
-    **{unit: unit for unit in ("mg", "kg", "mm", "cm", "ml")}, "mm2": "mm²", "cm2": "cm²",
+    **{unit: unit for unit in ("mg", "kg", "mm", "cm", "ml")},
+    "mm2": "mm²",
+    "cm2": "cm²",
 }
 """Words at the end of a field's name that are its unit."""
 _WITH_UNIT = lazy_pattern(r"\s*(-?[0-9]+(?:[.,][0-9]+)?)\s*([a-zA-Zµμí%]{1,12}[²2]?)\.?\s*")

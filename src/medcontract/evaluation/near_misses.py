@@ -7,9 +7,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from medcontract.contracts.rules import Key
+from medcontract.contracts.rules.cross_file import is_scientific
 from medcontract.problems import plural
 from medcontract.scoring.pairing import Pairing
 
@@ -20,9 +21,10 @@ _LONGEST = 100
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _SPACE = re.compile(r"[^\S\n]+")
 _AROUND = re.compile(r"^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
-_SEPARATOR = re.compile(r"(?:[-_.]|[^\S\n])+")
-_IGNORED = dict.fromkeys(map(ord, "-_.0 \t\r\f\v"))
+_SEPARATOR = re.compile(r"(?:[-_.,]|[^\S\n])+")
+_IGNORED = dict.fromkeys(map(ord, "-_.,0 \t\r\f\v"))
 _AFFIXES = ("a prefix", "a suffix")
+_MISSING = ("a missing prefix", "a missing suffix")
 _ORDER = "the order of their parts"
 _Steps = Mapping[str, Callable[[str], str]]
 
@@ -56,6 +58,8 @@ _STEPS = _steps("whitespace", lambda text: _SPACE.sub("", text))
 """What is ignored, by name, in this order. All steps treat the lines of a text separately."""
 _WITH_SEPARATORS = _steps("separators", lambda text: _SEPARATOR.sub("-", _AROUND.sub("", text)))
 """The same for ids that also differ in separators, such as `case_1` and `CASE-1`."""
+_WITHOUT_SEPARATORS = _steps("separators", lambda text: _SEPARATOR.sub("", text))
+"""The same for ids that lack separators, if all of them do: `case1` alone is not `case-1`."""
 
 
 def folded(key: Any, but: str = "", steps: _Steps = _STEPS) -> Any:
@@ -91,19 +95,26 @@ def near_pairs(unknown: Iterable[Any], known: Collection[Any]) -> list[tuple[Any
     if isinstance(unknown[0], tuple) and (swapped := _swapped(unknown, keys)):
         return swapped
     signatures = _signatures(keys)
-    wanted = set(_signatures(unknown))
-    similar = [key for key, signature in zip(keys, signatures, strict=True) if signature in wanted]
     pairs: dict[Any, Any] = {}
     for steps in (_STEPS, _WITH_SEPARATORS):
-        originals = {folded(key, steps=steps): key for key in similar}
-        left = [key for key in unknown if key not in pairs]
-        forms = ((key, folded(key, steps=steps)) for key in left)
-        found = {key: originals[form] for key, form in forms if form in originals}
-        pairs |= found
-    left = [key for key in left if isinstance(key, str)]
-    if not found and len(left) > 1:
-        pairs |= _with_affixes(left, keys, signatures)
+        pairs |= _folded_pairs([key for key in unknown if key not in pairs], keys, signatures, steps)
+    left = [key for key in dict.fromkeys(unknown) if key not in pairs]
+    if len(left) > 1 and isinstance(left[0], str):
+        same = _folded_pairs(left, keys, signatures, _WITHOUT_SEPARATORS)
+        pairs |= same if len(same) == len(left) == len(set(same.values())) else {}
+    if not pairs and len(left) > 1:
+        pairs = _in_one_part(left, keys) if isinstance(left[0], tuple) else _changed_alike(left, keys, signatures)
     return [(key, pairs[key]) for key in unknown if key in pairs]
+
+
+def _folded_pairs(
+    unknown: Sequence[Any], keys: Sequence[Any], signatures: Sequence[Any], steps: _Steps
+) -> dict[Any, Any]:
+    wanted = set(_signatures(unknown)) if unknown else ()
+    similar = [key for key, signature in zip(keys, signatures, strict=True) if signature in wanted] if wanted else []
+    originals = {folded(key, steps=steps): key for key in similar}
+    forms = ((key, folded(key, steps=steps)) for key in unknown) if originals else ()
+    return {key: originals[form] for key, form in forms if form in originals}
 
 
 def _swapped(unknown: Sequence[Any], known: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -113,71 +124,138 @@ def _swapped(unknown: Sequence[Any], known: Sequence[Any]) -> list[tuple[Any, An
     return pairs if len(pairs) == len(unknown) else []
 
 
-def _with_affixes(unknown: Sequence[str], keys: Sequence[str], signatures: Sequence[str]) -> dict[str, Any]:
-    """Find ids that are known if the same prefix and suffix is removed from all, or added: `images/r1.jpg` for `r1`.
-
-    At least two, and at least half of the unknown ids: a single one may be a coincidence.
-    """
-    forms = {key: folded(key) for key in unknown}
-    everything = "\n".join(signatures)
-    for key, form in islice(forms.items(), _MOST_SAMPLES):
-        if not form or len(form) > _LONGEST:
-            continue
-        for change in islice(_changes(form, _signatures([key])[0], keys, signatures, everything), _MOST_AFFIXES):
-            changed = {key: text for key, each in forms.items() if (text := _changed(each, *change)) is not None}
-            wanted = set(_signatures(list(changed.values())))
-            similar = [key for key, signature in zip(keys, signatures, strict=True) if signature in wanted]
-            originals = {folded(key): key for key in similar}
-            found = {key: originals[text] for key, text in changed.items() if text in originals}
-            if len(found) >= max(2, len(forms) / 2):
-                return found
+def _in_one_part(unknown: Sequence[Any], keys: Sequence[Any]) -> dict[Any, Any]:
+    """Find pairs of ids of which one part is changed in the same way, among all or next to the same other parts."""
+    known = set(keys)
+    for at in range(len(keys[0])):
+        groups: dict[Any, tuple[dict[str, None], dict[str, None]]] = {(): ({}, {})}
+        for which, key in [*((0, key) for key in unknown), *((1, key) for key in keys)]:
+            for others in ((), (*key[:at], *key[at + 1 :])):
+                groups.setdefault(others, ({}, {}))[which][key[at]] = None
+        meant: dict[Any, Any] = {}
+        for others, (mine, true) in groups.items() if len(groups) <= _MOST_GROUPS else [((), groups[()])]:
+            for part, right in near_pairs([part for part in mine if part not in true], true):
+                meant[others, part] = right
+        pairs: dict[Any, Any] = {}
+        for key in unknown:
+            others = (*key[:at], *key[at + 1 :])
+            options = (meant.get((group, key[at])) for group in (others, ()))
+            changed = ((*key[:at], part, *key[at + 1 :]) for part in options if part is not None)
+            pairs.update((key, each) for each in changed if each in known)
+        if len(pairs) == len(unknown):
+            return pairs
     return {}
 
 
+_MOST_GROUPS = 100
+
+
+def _changed_alike(unknown: Sequence[str], keys: Sequence[str], signatures: Sequence[str]) -> dict[str, Any]:
+    """Find ids that are known if the same prefix and suffix is removed from all, or added: `images/r1.jpg` for `r1`.
+
+    At least two: a single one may be a coincidence.
+    """
+    everything = "\n".join(signatures)
+    for steps in (_STEPS, _WITH_SEPARATORS):
+        forms = {key: folded(key, steps=steps) for key in unknown}
+        for key, form in islice(forms.items(), _MOST_SAMPLES):
+            if not form or len(form) > _LONGEST:
+                continue
+            changes = _changes(form, _signatures([key])[0], keys, signatures, everything, steps)
+            for change in islice(changes, _MOST_AFFIXES):
+                found = _with_affixes(forms, change, keys, signatures, steps)
+                if len(found) >= max(2, len(forms) if form.isdecimal() else len(forms) / 2):
+                    return found
+    return {}
+
+
+class _Change(NamedTuple):
+    """A prefix and a suffix to remove, or to add."""
+
+    removing: bool
+    prefix: str
+    suffix: str
+
+    def of(self, text: str) -> str | None:
+        if not self.removing:
+            return f"{self.prefix}{text}{self.suffix}"
+        start, end = len(self.prefix), len(text) - len(self.suffix)
+        fits = text.startswith(self.prefix) and text.endswith(self.suffix) and start < end
+        return text[start:end] if fits else None
+
+
+def _with_affixes(
+    forms: Mapping[str, str], change: _Change, keys: Sequence[str], signatures: Sequence[str], steps: _Steps
+) -> dict[str, str]:
+    changed = {key: text for key, form in forms.items() if (text := change.of(form)) is not None}
+    wanted = set(_signatures(list(changed.values())))
+    similar = [key for key, signature in zip(keys, signatures, strict=True) if signature in wanted]
+    originals = {folded(key, steps=steps): key for key in similar}
+    return {key: originals[text] for key, text in changed.items() if text in originals}
+
+
 def _changes(
-    form: str, signature: str, keys: Sequence[str], signatures: Sequence[str], everything: str
-) -> Iterator[tuple[bool, str, str]]:
-    """Find a prefix and a suffix to remove (True) or add, such that this id is known; the shortest first."""
+    form: str, signature: str, keys: Sequence[str], signatures: Sequence[str], everything: str, steps: _Steps
+) -> Iterator[_Change]:
+    """Find a prefix and a suffix such that this id is known without them, or with them; the shortest first.
+
+    A number is not cut: `512` is no part of `5120`.
+    """
     starts = range(len(signature) + 1)
     parts = {signature[start:end] for start in starts for end in starts[start:]}
     inside = parts.intersection(signatures)
-    known = {folded(key) for key, each in zip(keys, signatures, strict=True) if each in inside} if inside else set()
+    pairs = [(folded(key, steps=steps), each) for key, each in zip(keys, signatures, strict=True)
+             if each in inside or signature in each] if inside or signature in everything else []  # fmt: skip
+    known = {true for true, each in pairs if each in inside}
     for length in range(len(form) - 1, 0, -1) if known else ():
         for start in range(len(form) - length + 1):
-            if form[start : start + length] in known:
-                yield True, form[:start], form[start + length :]
-    if signature in everything:
-        others = (folded(key) for key, each in zip(keys, signatures, strict=True) if signature in each)
-        yield from ((False, *other.split(form, 1)) for other in others if form in other)
+            end = start + length
+            if form[start:end] in known and not _cuts_number(form, start, end):
+                yield _Change(True, form[:start], form[end:])
+    for true, _ in pairs:
+        start = true.find(form)
+        if start >= 0 and true != form and not _cuts_number(true, start, start + len(form)):
+            yield _Change(False, true[:start], true[start + len(form) :])
 
 
-def _changed(text: str, removing: bool, prefix: str, suffix: str) -> str | None:
-    if not removing:
-        return f"{prefix}{text}{suffix}"
-    fits = text.startswith(prefix) and text.endswith(suffix) and len(text) > len(prefix) + len(suffix)
-    return text[len(prefix) : len(text) - len(suffix)] if fits else None
+def _cuts_number(text: str, start: int, end: int) -> bool:
+    """Return whether a part of a text starts or ends within a number."""
+    return any(text[max(0, at - 1) : at + 1].isdecimal() and 0 < at < len(text) for at in (start, end))
 
 
 def differences(pairs: Sequence[tuple[Key, Key]]) -> str:
     """Say in what the pairs differ, such as "case or leading zeros"."""
     found = {name for mine, true in pairs for name in _differences(mine, true)}
-    *most, last = [name for name in (*_STEPS, "separators", *_AFFIXES, _ORDER) if name in found] or ["spelling"]
+    *most, last = [name for name in (*_STEPS, "separators", *_AFFIXES, *_MISSING, _ORDER) if name in found] or [
+        "spelling"
+    ]
     return f"{', '.join(most)} or {last}" if most else last
 
 
 def _differences(mine: Any, true: Any) -> Iterator[str]:
-    if isinstance(mine, tuple) and mine == true[::-1]:
-        yield _ORDER
+    if isinstance(mine, tuple):
+        if mine == true[::-1]:
+            yield _ORDER
+            return
+        for part, right in zip(mine, true, strict=True):
+            yield from _differences(part, right)
         return
-    for steps in (_STEPS, _WITH_SEPARATORS):
+    for steps in _ALL_STEPS:
         if folded(mine, steps=steps) == folded(true, steps=steps):
             yield from (name for name in steps if folded(mine, name, steps) != folded(true, name, steps))
             return
-    shorter, longer = sorted((mine, true), key=lambda key: len(folded(key)))
-    affixes = folded(longer).split(folded(shorter), 1)
-    yield from (name for name, affix in zip(_AFFIXES, affixes, strict=True) if affix)
-    if shorter not in longer:
-        yield from (name for name, step in _STEPS.items() if step(shorter) in step(longer))
+    for steps in _ALL_STEPS[:2]:
+        shorter, longer = sorted((mine, true), key=lambda key: len(folded(key, steps=steps)))
+        affixes = folded(longer, steps=steps).split(folded(shorter, steps=steps), 1)
+        if len(affixes) > 1:
+            names = _MISSING if shorter is mine else _AFFIXES
+            yield from (name for name, affix in zip(names, affixes, strict=True) if affix)
+            pairs = ((name, folded(shorter, name, steps), folded(longer, name, steps)) for name in steps)
+            yield from (name for name, part, whole in pairs if part not in whole)
+            return
+
+
+_ALL_STEPS = (_STEPS, _WITH_SEPARATORS, _WITHOUT_SEPARATORS)
 
 
 def meant_ids(pairings: Iterable[Pairing]) -> list[tuple[Any, Any]]:
@@ -196,8 +274,50 @@ def misspelled(pairings: Sequence[Pairing]) -> str:
     """Say what explains all unknown ids, if no id is right; otherwise nothing."""
     if any(marks.processed for pairing in pairings for marks in pairing.marks_by_run.values()):
         return ""
-    near = meant_ids(pairings)
-    return f"write the ids as in the truth: all unknown ids differ from it only in {differences(near)}" if near else ""
+    if near := meant_ids(pairings):
+        return f"write the ids as in the truth: all unknown ids differ from it only in {differences(near)}"
+    lists = [pairing.unknown for pairing in pairings if pairing.unknown]
+    found = [(damage_of(unknown), len(unknown)) for unknown in lists]
+    damages = [damage[0] for damage, total in found if damage and damage[1] == total]
+    return (
+        f"{damages[0].hint}: the submission has ids {damages[0].says}" if damages and len(damages) == len(lists) else ""
+    )
+
+
+class Damage(NamedTuple):
+    """What happened to ids, and what to do."""
+
+    says: str
+    hint: str
+
+
+_ROW_NUMBERS = Damage("with the number of a row", "write the id of each case, not the number of its row")
+_DAMAGED: tuple[tuple[Callable[[str], Any], Damage], ...] = (
+    (is_scientific, Damage("in scientific notation, such as 1.2E+05",
+     "a spreadsheet changed them: format the column as Text, and export it again")),
+    (re.compile(r"#(?:NAME\?|REF!|VALUE!|N/A|DIV/0!|NUM!|NULL!|SPILL!|NV|WERT!|BEZUG!)\s*\Z").match,
+     Damage("with an error of a spreadsheet, such as #NAME?", "paste the ids as text")),
+    (re.compile(r"[0-9a-f]{32}(?:[0-9a-f]{8}|[0-9a-f]{32})?\Z", re.IGNORECASE).match,
+     Damage("with a hash instead of the id", "write the ids as they were given")),
+    (re.compile(r"=.*").match, Damage("with a formula", "export the values of the sheet")),
+)  # fmt: skip
+_LONGEST_NUMBER = 10
+_FEWEST_ROWS = 5
+
+
+def damage_of(unknown: Sequence[Any]) -> tuple[Damage, int] | None:
+    """Return what happened to some of the unknown ids, and to how many, if that is clear without the expected ones."""
+    parts = [*zip(*unknown, strict=True)] if unknown and isinstance(unknown[0], tuple) else [unknown]
+    for ids in parts:
+        counted = ((damage, sum(bool(is_damaged(each)) for each in ids)) for is_damaged, damage in _DAMAGED)
+        if found := next((each for each in counted if each[1]), None):
+            return found
+        if len(ids) < _FEWEST_ROWS or not all(each.isdecimal() and len(each) < _LONGEST_NUMBER for each in ids):
+            continue
+        numbers = set(map(int, ids))
+        if min(numbers) < 2 and max(numbers) - min(numbers) == len(numbers) - 1:
+            return _ROW_NUMBERS, len(ids)
+    return None
 
 
 def only_in_spelling(near: Sequence[tuple[Key, Key]], other: str) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from medcontract.contracts.rules.cross_file import is_scientific
-from medcontract.evaluation.near_misses import near_pairs, only_in_spelling
+from medcontract.evaluation.near_misses import damage_of, near_pairs, only_in_spelling
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
@@ -109,12 +108,11 @@ def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
 
 
 def on_ids(pairing: Pairing) -> Iterator[Problem]:
-    """Find unknown ids that a spreadsheet changed. It depends on the submission only, so participants see it."""
-    damaged = sum(map(is_scientific, pairing.unknown))
-    if damaged:
+    """Find unknown ids that are damaged. It depends on the submission only, so participants see it."""
+    if found := damage_of(pairing.unknown):
+        damage, times = found
         least = "at least " if len(pairing.unknown) < pairing.unknown_count else ""
-        message = f"{least}{plural(damaged, 'unknown id')} in scientific notation, such as 1.2E+05"
-        yield warning("MC503", message, "a spreadsheet changed them: format the column as Text, and export it again")
+        yield warning("MC503", f"{least}{plural(times, 'unknown id')} {damage.says}", damage.hint)
 
 
 def on_figures(track: Track, verdict: Finished) -> Iterator[Problem]:

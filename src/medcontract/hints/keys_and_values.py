@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, value_at
-from medcontract.contracts.suggestions import certain_renames, did_you_mean, nearest
+from medcontract.contracts.suggestions import certain_renames, did_you_mean, folded, nearest
 from medcontract.contracts.wrong_values import (
+    ERROR_FIELDS,
     LEAVE_EMPTY,
     means_no_error,
     unit_of,
 )
+from medcontract.hints.foreign_files import by_keys
 from medcontract.hints.values import Spread, spread_hint, type_hint, value_hint
 from medcontract.problems import Finding, Path, is_plain
 from medcontract.reading.diagnosis import index_hint
 
 _MOST_HINTS = 100
 _MOST_KEYS = 1000
+_MOST_NAMED = 8
 """Objects with more keys get no hints about renamed ones."""
 _LONGEST_KNOWN = 2000
 _WITHOUT_INDEX = "df.reset_index(drop=True)"
@@ -40,39 +43,96 @@ def with_hints(
     for finding in findings[:_MOST_HINTS]:
         if finding.code == "MC101" and finding.field:
             missing.setdefault(finding.path, set()).add(finding.field)
-    scattered = _scattered(parsed, missing.get((), set()), schema)
-    renames = {path: _renames(value_at(parsed, path), path, fields, schema) for path, fields in missing.items()}
-    other = other_contract(parsed) if () in renames else None
-    inner = _nested(parsed, missing.get((), set()))
-    meant = _meant_fields(findings[:_MOST_HINTS], parsed, schema, renames)
-    unanswered = _is_unanswered(parsed, schema)
+    keys = _Keys.of(parsed, missing, findings[:_MOST_HINTS], schema)
     explained = []
     for number, finding in enumerate(findings):
-        if finding.code not in ("MC101", "MC102"):
-            if number < _MOST_HINTS:
-                hint = value_hint(finding, parsed, schema, in_table)
-            else:
-                given = value_at(parsed, finding.path)
-                hint = finding.hint or type_hint(finding.expected, given, in_table, finding.path)
+        if finding.code in ("MC101", "MC102"):
+            finding = keys.explain(finding) if number < _MOST_HINTS else finding
         elif number < _MOST_HINTS:
-            hint = _into_object(finding, scattered) or _key_hint(finding, renames, schema, other, inner)
+            finding = _about_value(finding, parsed, schema, in_table, keys.unanswered)
         else:
-            hint = finding.hint
-        if hint != finding.hint:
+            given = value_at(parsed, finding.path)
+            hint = finding.hint or type_hint(finding.expected, given, in_table, finding.path)
             finding = finding._replace(hint=hint)
-        if finding.code == "MC102" and number < _MOST_HINTS:
-            renamed = renames.get(finding.path[:-1], {}).get(str(finding.path[-1]), "")
-            finding = finding._replace(renamed=renamed if finding.name else "")
-        elif finding.code == "MC101":
-            finding = finding._replace(merged=(finding.path, finding.field) in meant)
-        elif finding.got == "null" or finding.value == '""':
-            finding = finding._replace(unanswered="record" if unanswered else "value")
-            if in_table and "boolean" in finding.expected and hint and not unanswered:
-                finding = finding._replace(hint=f"if it means no, write false; {hint}")
-        if spread:
-            finding = finding._replace(hint=spread_hint(finding, spread))
-        explained.append(finding)
+        explained.append(finding._replace(hint=spread_hint(finding, spread)) if spread else finding)
     return explained
+
+
+def _about_value(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: bool, unanswered: bool) -> Finding:
+    """Return the finding about a wrong value with a hint."""
+    hint = value_hint(finding, parsed, schema, in_table)
+    if finding.got != "null" and finding.value != '""':
+        return finding._replace(hint=hint)
+    if in_table and "boolean" in finding.expected and hint and not unanswered:
+        hint = f"if it means no, write false; {hint}"
+    return finding._replace(hint=hint, unanswered="record" if unanswered else "value")
+
+
+class _Keys(NamedTuple):
+    """What was probably meant by the missing and unknown keys of a record."""
+
+    parsed: Any
+    schema: dict[str, Any]
+    scattered: dict[str, str]
+    """Keys that belong into an object, which is missing, with the name of that object."""
+    renames: dict[Path, dict[str, str]]
+    other: str | None
+    """Another contract that the record satisfies."""
+    inner: str | None
+    """The key of an object with most missing fields."""
+    meant: set[tuple[Path, str | None]]
+    """Missing fields that are there otherwise."""
+    complete: bool
+    """Whether no key is missing."""
+    unanswered: bool
+
+    @classmethod
+    def of(cls, parsed: Any, missing: dict[Path, set[str]], findings: Sequence[Finding], schema: Any) -> _Keys:
+        renames = {path: _renames(value_at(parsed, path), path, fields, schema) for path, fields in missing.items()}
+        other = other_contract(parsed) if () in renames else None
+        lacking = missing.get((), set())
+        inner = _nested(parsed, lacking)
+        meant = _meant_fields(findings, parsed, schema, renames)
+        meant |= {((), field) for field in lacking if inner and field in parsed[inner]}
+        scattered = _scattered(parsed, lacking, schema)
+        return cls(parsed, schema, scattered, renames, other, inner, meant, not missing, _is_unanswered(parsed, schema))
+
+    def explain(self, finding: Finding) -> Finding:
+        """Return the finding about a missing or an unknown key with a hint."""
+        hint = _into_object(finding, self.scattered)
+        if finding.code == "MC101":
+            pairs = self.renames.get(finding.path, {})
+            hint = hint or rename_hint(next((name for name, field in pairs.items() if field == finding.field), None))
+            return finding._replace(hint=hint or finding.hint, merged=(finding.path, finding.field) in self.meant)
+        renamed = self.renames.get(finding.path[:-1], {}).get(str(finding.path[-1]), "")
+        hint = hint or self._unknown_hint(str(finding.path[-1]), finding.path[:-1])
+        return finding._replace(hint=hint, renamed=renamed if finding.name else "")
+
+    def _unknown_hint(self, key: str, path: Path) -> str | None:
+        if field := self.renames.get(path, {}).get(key):
+            return f"rename it to '{field}'"
+        if self.inner == key and not path:
+            return "write its fields into the record itself, not into an object in it"
+        if self.other and not path:
+            return f"the record is one of {self.other}: move it to a file of that contract"
+        if foreign := by_keys(value_at(self.parsed, path)):
+            return f"it is {foreign[0]}: {foreign[1]}"
+        known = known_keys(self.schema, path)
+        if field := _in_unit(key, known):
+            return f"convert it: '{field}' is in {unit_of(field)}"
+        there = value_at(self.parsed, path)
+        absent = [name for name in known if name not in there] if isinstance(there, dict) else []
+        if hint := index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known):
+            return hint
+        if path and absent == known and len(known) <= _MOST_NAMED:
+            return f"use one of the keys {', '.join(known)}"
+        return unneeded_hint(absent) if self.complete and known else None
+
+
+def unneeded_hint(absent: Sequence[str]) -> str:
+    """Return the hint about an unknown key of a record in which nothing that is required is missing."""
+    absent = [name for name in absent if name not in (*ERROR_FIELDS, "$schema")]
+    return f"remove it, or rename it if it is '{absent[0]}'" if len(absent) == 1 else "remove it"
 
 
 def _meant_fields(
@@ -169,33 +229,6 @@ def _paired(unknown: frozenset[str], missing: frozenset[str]) -> dict[str, str]:
     return pair_renamed(unknown, missing)
 
 
-def _key_hint(
-    finding: Finding,
-    renames: dict[Path, dict[str, str]],
-    schema: dict[str, Any],
-    other: str | None,
-    inner: str | None,
-) -> str | None:
-    """Return the hint about a missing or an unknown key.
-
-    `other`: another contract that the record satisfies. `inner`: the key of an object with most missing fields.
-    """
-    if finding.code == "MC101":
-        pairs = renames.get(finding.path, {})
-        return rename_hint(next((name for name, field in pairs.items() if field == finding.field), None))
-    key, path = str(finding.path[-1]), finding.path[:-1]
-    if field := renames.get(path, {}).get(key):
-        return f"rename it to '{field}'"
-    if inner == key and not path:
-        return "write its fields into the record itself, not into an object in it"
-    if other and not path:
-        return f"the record is one of {other}: move it to a file of that contract"
-    known = known_keys(schema, path)
-    if field := _in_unit(key, known):
-        return f"convert it: '{field}' is in {unit_of(field)}"
-    return index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known)
-
-
 def _in_unit(key: str, known: Sequence[str]) -> str | None:
     """Return the field that a key is but for its unit."""
     unit, start = unit_of(key), key.rpartition("_")[0]
@@ -205,11 +238,51 @@ def _in_unit(key: str, known: Sequence[str]) -> str | None:
 
 def column_hint(name: str, header: Sequence[str], renames: Mapping[str, str], contract: CompiledContract) -> str | None:
     """Return the hint about a column that the contract does not know; `renames` are columns that mean a missing one."""
+    if pair := _merged(name, header):
+        kept = f", as '{pair[2]}'" if pair[2] not in header else ""
+        return f"keep one of '{pair[0]}' and '{pair[1]}'{kept}: pd.merge wrote both"
     if name in renames:
         return f"rename it to '{renames[name]}'"
     if group := contract.spread.get(name):
         return f"use one column each: {', '.join(group)}"
-    return did_you_mean(name, {column.name for column in contract.columns} - set(header))
+    absent = [column for column in contract.columns if column.name not in header]
+    if field := _one_hot(name, [column.name for column in absent], contract):
+        return f"write one column '{field}' with the name, instead of one column for each name"
+    hint = did_you_mean(name, [column.name for column in absent])
+    is_complete = all(column.nullable for column in absent)
+    return hint or (unneeded_hint([column.name for column in absent]) if is_complete else None)
+
+
+def meant_columns(header: Sequence[str], contract: CompiledContract) -> frozenset[str]:
+    """Return the missing columns that other columns explain."""
+    known = {column.name for column in contract.columns}
+    absent = [column.name for column in contract.columns if column.name not in header]
+    groups = [contract.spread[name] for name in header if name in contract.spread]
+    unknown = [name for name in header if name not in known]
+    fields = [_one_hot(name, absent, contract) for name in unknown] + [
+        pair[2] for name in unknown if (pair := _merged(name, header))
+    ]
+    return frozenset(name for group in groups for name in group).union(field for field in fields if field)
+
+
+def _merged(name: str, header: Sequence[str]) -> tuple[str, str, str] | None:
+    """Return two columns of one name that pd.merge wrote, and that name."""
+    stem, end = name[:-2], name[-2:]
+    pair = (f"{stem}_x", f"{stem}_y", stem)
+    return pair if end in ("_x", "_y") and is_plain(name) and pair[0] in header and pair[1] in header else None
+
+
+def _one_hot(name: str, absent: Sequence[str], contract: CompiledContract) -> str | None:
+    """Return the missing column of names for a column about one of them: `specialty` for `specialty_Cardiology`."""
+    for field in absent:
+        choices = [each for node in schemas_at(contract.record_schema, (field,)) for each in node.get("enum", ())]
+        if name.startswith(field) and folded(name[len(field) :]) in map(folded, filter(_is_text, choices)):
+            return field
+    return None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def rename_hint(name: str | None) -> str | None:

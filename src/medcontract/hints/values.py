@@ -53,7 +53,8 @@ _NUMBER_HINTS = (
 _NO_VALUE = frozenset((-1, -9, -99, -999, -9999, 999, 9999, 99999))
 """Numbers that say that there is none."""
 _DATE_HINTS = (
-    (lazy_pattern(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"), "write it with hyphens: 2026-05-31"),
+    (lazy_pattern(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"),
+     "write it with hyphens: 2026-05-31"),
     (lazy_pattern(r"[0-9]{4}-[0-9]{2}"), "add the day: 2026-05-31"),
     (lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+ ?[-+][0-9]{2}:?[0-9]{2}"),
      "write the offset as -05:00, without a blank before it"),
@@ -94,7 +95,7 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
         return hint
     if _may_be_failed(finding, schema):
         meant = next((name for node in nodes for name in node.get("enum", ()) if str(name).lower() == "none"), None)
-        quoted = f"if the answer is {meant}, write \"{meant}\"{'' if in_table else ' in quotes'}; " if meant else ""
+        quoted = f'if the answer is {meant}, write "{meant}"{"" if in_table else " in quotes"}; ' if meant else ""
         return f"{quoted}{_WITHOUT_ANSWER}"
     if hint:
         return hint
@@ -193,10 +194,10 @@ def _are_swapped(mine: Any, its: Any, my_nodes: list[dict[str, Any]], its_nodes:
         return all(
             any(text in node.get("enum", ()) for node in nodes) for text, nodes in ((mine, its_nodes), (its, my_nodes))
         )
-    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (mine, its)):
+    if not isinstance(mine, int | float) or not isinstance(its, float) or _range_of(my_nodes) != (0, 1):
         return False
-    my_range, its_range = (_range_of(nodes) for nodes in (my_nodes, its_nodes))
-    return my_range == (0, 1) and 0 < its < 1 and its_range is not None and its_range[0] <= mine <= its_range[1] > 1
+    low, high = _range_of(its_nodes) or (0, 0)
+    return 0 < its < 1 < high and low <= mine <= high
 
 
 def _range_of(nodes: Sequence[dict[str, Any]]) -> tuple[float, float] | None:

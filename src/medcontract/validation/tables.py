@@ -20,6 +20,7 @@ from medcontract.validation.records import Recognition, RecordReader
 from medcontract.validation.report import ProblemCollector
 
 _REPEATED_HEADER = "the row repeats the column names: remove it"
+_OTHER_ORDER = "the row has the column names in another order: join tables by their names (in pandas: pd.concat)"
 _EMPTY_ROW = "the row is empty: remove it"
 _MAYBE_TOTAL = "if it is a total and not a record, remove the row"
 
@@ -81,12 +82,13 @@ class TableReader(RecordReader):
         self.lacking[name] = None
         if self.in_chunk:
             return
-        from medcontract.hints.keys_and_values import rename_hint
+        from medcontract.hints.keys_and_values import meant_columns, rename_hint
 
         hint = rename_hint(next((given for given, meant in self.collector.renames.items() if meant == name), None))
+        is_there = hint is not None or name in meant_columns(self.names, self.contract)
         self.collector.defer(
             Finding("MC101", "is missing", hint, path=(name,), ref=self.header_ref(), field=name,
-                    name=f"column '{name}'", merged=hint is not None and not self.contract.open)
+                    name=f"column '{name}'", merged=is_there and not self.contract.open)
         )  # fmt: skip
 
     def also_lacks(self, names: Iterable[str]) -> None:
@@ -100,8 +102,10 @@ class TableReader(RecordReader):
 
     def hint_for(self, raw: bytes) -> str | None:
         first = self.columns[0].name if self.columns else ""
-        if raw.startswith(f'{{"{first}":"{first}"'.encode()) and len(self.names) > 1:
+        if len(self.names) > 1 and raw.startswith(f'{{"{first}":"{first}"'.encode()):
             return _REPEATED_HEADER  # tables were joined with their headers
+        if len(self.columns) > 1 and all(raw.count(f'"{each.name}"'.encode()) > 1 for each in self.columns[:2]):
+            return _OTHER_ORDER
         if raw.startswith((f'{{"{first}":""'.encode(), f'{{"{first}":null'.encode())):
             values = json.loads(raw).values()  # also NaN
             has_content = any(any(value) if isinstance(value, list) else value for value in values)

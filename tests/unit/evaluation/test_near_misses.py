@@ -48,7 +48,9 @@ IDS = ["INF-2025-1042", "INF-2025-1043", "INF-2025-1055"]
     (lambda key: f"images/{key}", "a prefix"),
     (lambda key: f'="{key}"', "a prefix or a suffix"),
     (lambda key: f"images/{key.lower()}.png", "case, a prefix or a suffix"),
-    (lambda key: key.removeprefix("INF-2025-"), "a prefix"),
+    (lambda key: key.removeprefix("INF-2025-"), "a missing prefix"),
+    (lambda key: key.replace("-", ""), "separators"),
+    (lambda key: f"{key.lower().replace('-', '_')}.jpg", "case, separators or a suffix"),
 ])  # fmt: skip
 def test_the_same_affix(change: Callable[[str], str], difference: str) -> None:
     """Ids that all have, or lack, the same prefix or suffix are similar."""

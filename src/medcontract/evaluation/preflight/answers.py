@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
-from medcontract.evaluation.near_misses import near_pairs, only_in_spelling, shown_key
+from medcontract.evaluation.near_misses import differences, near_pairs, only_in_spelling, shown_key
 from medcontract.evaluation.preflight.session import Session, in_files
 from medcontract.evaluation.remarks import as_problem, error, on_dates, on_ids, on_impressions, on_labels, warning
 from medcontract.problems import plural
@@ -17,10 +18,9 @@ from medcontract.scoring.pairing import Pair
 from medcontract.validation.dispatch import Part
 
 _EXAMPLES = 3
-_SIMILAR = {
-    "MC303": "see MC502: only the spelling of the id differs",
-    "MC302": "see MC502: it may be answered under an id with another spelling",
-}
+_CODES = ("MC302", "MC303")
+_ANSWERED = "see MC502: it may be answered under an id with another spelling"
+_UNLIKE = "no expected id is similar: check that these are the answers to these cases"
 
 
 def answers_check(session: Session) -> Check:
@@ -141,16 +141,18 @@ def coverage_check(session: Session) -> Check:
     if unknown and not any(marks for pairing in pairings for marks in pairing.marks_by_run.values()):
         detail += "; none of the ids is expected"
         detail += "" if session.misspelled else ": check how they are written, and that this is the right list"
-    problems, found = session.problems_in(session.submissions, lambda code: code in _SIMILAR)
-    near, all_similar = _near_ids(session)
-    if near and all_similar and session.misspelled:  # what follows from it is in the detail
+    problems, found = session.problems_in(session.submissions, lambda code: code in _CODES)
+    near, spelling = _near_ids(session)
+    if near and session.misspelled:  # what follows from it is in the detail
         first, *others = near
         near, problems, found = [replace(first, severity="error"), *others], (), 0
-    elif near and all_similar:  # hints of rules, not those about a single id
+    elif not near:
+        problems = tuple(replace(each, hint=_UNLIKE) if each.code == "MC303" else each for each in problems)
+    elif spelling:  # hints of rules, not those about a single id
+        hints = {"MC303": f"write it as in the list or the truth: only {spelling} is different", "MC302": _ANSWERED}
         of_rule = ("check ", "write ")
         problems = tuple(
-            replace(each, hint=_SIMILAR[each.code]) if (each.hint or "").startswith(of_rule) else each
-            for each in problems
+            replace(each, hint=hints[each.code]) if (each.hint or "").startswith(of_rule) else each for each in problems
         )
     return replace(
         check, status="failed" if missing or unknown or not expected else "passed", detail=detail,
@@ -158,19 +160,21 @@ def coverage_check(session: Session) -> Check:
     )  # fmt: skip
 
 
-def _near_ids(session: Session) -> tuple[list[FileProblem], bool]:
-    """Find unknown ids that differ from an expected one only in spelling. Also returns whether all of them do.
+def _near_ids(session: Session) -> tuple[list[FileProblem], str]:
+    """Find unknown ids that differ from an expected one only in spelling. Also returns in what, if all of them do.
 
     Those of a truth are not shown to participants.
     """
     hidden = session.participant and session.has_truth
     found: list[FileProblem] = []
-    all_similar = True
+    every: list[tuple[Any, Any]] = []
+    left = 0
     for pairing in session.pairings.values():
         parts, total = session.files.groups.get(pairing.pair.submission, []), pairing.unknown_count
-        found += [in_files(parts, problem) for problem in on_ids(pairing)]
         near = near_pairs(pairing.unknown, pairing.similar_to())
-        all_similar = all_similar and len(near) == total
+        if len(near) < total:
+            found += [in_files(parts, problem) for problem in on_ids(pairing)]
+        every, left = every + near, left + total - len(near)
         if near and not hidden:
             which = f"{len(near):,} of {total:,} unknown ids (MC303)"
             if len(near) == total:
@@ -180,4 +184,4 @@ def _near_ids(session: Session) -> tuple[list[FileProblem], bool]:
             message = f"{which} {only_in_spelling(near, 'an expected one')}"
             pairs = "; ".join(f"{shown_key(mine)}, expected {shown_key(true)}" for mine, true in near[:_EXAMPLES])
             found.append(in_files(parts, warning("MC502", message, "write the ids as in the list or the truth", pairs)))
-    return found, all_similar
+    return found, differences(every) if every and not left else ""

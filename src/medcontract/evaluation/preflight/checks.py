@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -142,7 +143,11 @@ def _contract_checks(session: Session) -> Iterator[Check]:
         records = sum((part.validator.records if part.validator else 0) or 0 for part in parts)
         counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
         counted += [plural(records, "record")] * (parts[0].contract.kind == "collection")
-        problems, found = session.problems_in(parts, wanted)
+        follows = errors and session.misspelled and parts[0] in session.submissions
+        counted += ["repeated ids may follow from how they are written"] * bool(
+            follows and any(part.collector.codes(_is_repeated) for part in parts)
+        )
+        problems, found = session.problems_in(parts, partial(_is_wanted, wanted, bool(follows)))
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         yield Check(
             id=contract_id,
@@ -152,6 +157,14 @@ def _contract_checks(session: Session) -> Iterator[Check]:
             problems=() if hidden else (*problems, *remarks),
             _found=0 if hidden else found + len(remarks),
         )
+
+
+def _is_wanted(wanted: Callable[[str], bool], follows: bool, code: str) -> bool:
+    return wanted(code) and not (follows and _is_repeated(code))
+
+
+def _is_repeated(code: str) -> bool:
+    return code == "MC201"
 
 
 def _is_not_about_columns(code: str) -> bool:
