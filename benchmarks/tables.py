@@ -234,7 +234,7 @@ def start_of_cluster(rows: Sequence[Result]) -> str:
     sizes = [row.cluster_mb for row in rows if row.cluster_mb]
     memory = f" and {statistics.median(sizes):.0f} MB of memory" if sizes else ""
     return (
-        f"The Dask cluster is already running: to start it takes {seconds:.1f} s{memory}.\n"
+        f"The Dask cluster is already running: starting it takes {seconds:.1f} s{memory}.\n"
         "`--engine dask` without `--scheduler` starts one for each command.\n"
     )
 

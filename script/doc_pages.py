@@ -18,7 +18,7 @@ from medcontract.challenges.rules import RULE_CODE, RULE_KINDS
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, MetricKind, MetricParameter
 
 _KEYS = {
-    "id": "the id of the track: lower-case letters, digits and `-`; not that of a built-in track. Required",
+    "id": "the id of the track: lower-case letters, digits and `-`; not the id of a built-in track. Required",
     "title": "a title for people. Default: the id",
     "version": "an integer of at least 1, part of the fingerprint. Default: 1",
     "about": "a description",
@@ -50,7 +50,7 @@ _TYPES = {
 }
 _FIELD_KEYS = {
     "type": "one of the types above",
-    "one_of": "the allowed strings, instead of a type. Their order is that of `kappa`",
+    "one_of": "the allowed strings, instead of a type. `kappa` uses their order",
     "of": "the items of a set or list: `{ one_of = […] }`, or a type with its bounds",
     "separator": "of a set or list of strings: what separates the items where it is one cell of a table, such as "
     '`"|"`. An empty cell is the empty list',
@@ -103,7 +103,7 @@ _ABOUT_METRICS = """\
 A `[[metric]]` has a `name`, a `kind`, a `field` of the prediction, and the parameters of its kind; `about` describes
 it. The truth has a field with the same name and type, except for kinds with a positive case.
 
-With `for = ["edema", "effusion"]` a metric stands for one metric each: `{}` in `field`, and in the fields of
+With `for = ["edema", "effusion"]` a metric is repeated for each: `{}` in `field`, and in the fields of
 `positive`, `event` and `time`, is replaced by each name. They are called `NAME_edema` and `NAME_effusion`, and `NAME`
 is their mean.
 
