@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cache
@@ -35,6 +34,8 @@ def _with_doubles(value: Any) -> Any:
 
 
 def sha256(text: str) -> str:
+    import hashlib  # it loads OpenSSL, which `validate` does not need
+
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -223,6 +224,8 @@ class ContentHash:
     def sha256(self) -> str:
         """Return the hash of all records. They are dropped, to save memory."""
         text, self._text = self._text, bytearray()
+        import hashlib  # as above
+
         digest = hashlib.sha256()
         for part in (text,) if self._sorted else _sorted_lines(text):
             digest.update(part)
