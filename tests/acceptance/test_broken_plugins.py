@@ -209,6 +209,7 @@ def test_in_workers(folder: Path, tmp_path: Path) -> None:
         ran = _run(tmp_path, "score", *plugin, *files, "--set", "team_name=x", "--jobs", jobs)
         _assert_clear(ran, "the plugin 'ecg_challenge' failed in _measure, line")
         assert "B-" not in ran.err
+        assert "B-" in (tmp_path / files[0]).read_text(encoding="utf-8")
 
 
 def test_in_python(folder: Path) -> None:

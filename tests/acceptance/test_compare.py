@@ -255,6 +255,9 @@ def test_what_changed_only(call: Call, tmp_path: Path) -> None:
     out = call("compare", before, before).out
     assert "unchanged figures: " in out
     assert "confusion_matrix" not in out
+    swapped = [{**SENT["lesions"][0], "probabilities": SENT["lesions"][1]["probabilities"]}, *SENT["lesions"][1:]]
+    worse = scored(call, "b.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions", swapped))
+    assert "confusion_matrix" in call("compare", before, worse).out
     for track, name in (("triage", "mean_jaccard_index"), ("extraction", "mean_accuracy")):
         folder = tmp_path / track
         folder.mkdir()

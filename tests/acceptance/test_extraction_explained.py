@@ -225,7 +225,11 @@ def test_nothing_to_explain(explain: Call, tmp_path: Path) -> None:
     given = files(tmp_path, rx("D", drug("Losartán", "50 mg")), read_rx("D", drug("losartan", "50 MG.")))
     out = explain(*given).out
     assert "What to fix first" not in out
-    assert "item 1" not in out
+    assert "Breakdown" not in out
+    (tmp_path / "wrong").mkdir()
+    other = files(tmp_path / "wrong", rx("D", drug("Losartán", "50 mg")), read_rx("D", drug("losartan", "5 mg")))
+    wrong = explain(*other).out
+    assert "Breakdown" in wrong
     (found,) = explain(*given, "--format", "json", "--show-values").json["breakdown"]
     assert (found["state"], found["name"], found["paired_name"]) == ("right", "Losartán", "losartan")
 

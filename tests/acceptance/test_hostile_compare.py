@@ -123,6 +123,8 @@ def test_a_result_that_breaks_its_contract(call: Call, tmp_path: Path, format_: 
     told = ran.out.replace("\\", "")
     assert "the result of the rerun violates triage/metrics (1 error)" in told
     assert "the result of the baseline" not in told
+    told = call("compare", "b.json", "a.json", "--format", format_).out.replace("\\", "")
+    assert "the result of the baseline violates triage/metrics (1 error)" in told
 
 
 @pytest.mark.parametrize("track", TRACKS)

@@ -862,6 +862,7 @@ def test_participants_see_no_problems_of_the_truth(
     assert ran.code == 1
     assert "MC104" not in ran.out
     assert "SECRET" not in ran.out
+    assert "MC104" in check(sent_file(tmp_path, "lesions"), truth, "--format", format_).out
 
 
 def test_participants_see_what_is_wrong_with_their_model(check: Call, tmp_path: Path) -> None:

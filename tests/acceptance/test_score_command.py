@@ -364,6 +364,7 @@ def test_names_do_not_break_the_markdown(score: Call, tmp_path: Path) -> None:
     sent = sent_file(tmp_path, "lesions", team_name="a|b <script> [x](y)\n# `c`")
     out = score(truth_file(tmp_path, "lesions"), sent, "--format", "markdown").out
     assert "\n# `c`" not in out
+    assert "\\# \\`c\\`" in out
     assert "<script>" not in out.replace("\\<script", "")
 
 
@@ -506,6 +507,7 @@ def test_participants_see_no_problems_of_the_truth(
     assert "the truth has 1 error" in ran.out
     assert "MC104" not in ran.out
     assert "SECRET" not in ran.out
+    assert "MC104" in score(truth, sent_file(tmp_path, "lesions"), "--format", format_).out
 
 
 # --- header fields -------------------------------------------------------------------------------

@@ -154,13 +154,13 @@ def leaderboard(
         raise CallError(f"--out: {out} is in the folder of --reports", "write the ranking to another folder")
     report_format = chosen if chosen in rendering.formats_of("Score") else rendering.REPORT_FORMAT
     extension = next(each for each, name in rendering.EXTENSIONS.items() if name == report_format and each)
-    given |= {
-        "reports": reports, "page": out,
-        "report_as": (extension, partial(rendering.render, format_name=report_format, view=View())),
-        "max_alike": output.MAX_ALIKE if report_format == "text" else None,
-        "plugin_errors": printer.plugin_errors and not reports,
-    }  # fmt: skip
-    return printer.print(output.call("submissions", api.leaderboard, truth, *submissions, **given))
+    board = output.call(
+        "submissions", api.leaderboard, truth, *submissions, reports=reports, page=out,
+        report_as=(extension, partial(rendering.render, format_name=report_format, view=View())),
+        max_alike=output.MAX_ALIKE if report_format == "text" else None,
+        plugin_errors=printer.plugin_errors and not reports, **given,
+    )  # fmt: skip
+    return printer.print(board)
 
 
 @click.command("compare", epilog=_COMPARE)

@@ -882,6 +882,7 @@ def test_warnings_about_examples(run: Run, track: str) -> None:
         ran = run(*call)
         assert ran.code == 0
         assert "skip  " not in ran.out
+        assert ("pass  " in ran.out) == (call[0] == "preflight")
         warned = [line.removeprefix("warning: ") for line in ran.out.splitlines() if "warning" in line]
         expected = ABOUT_ONE_SUBMISSION.get(track, []) if call[0] == "score" else []
         assert [line.split(" (--")[0] for line in warned] == expected

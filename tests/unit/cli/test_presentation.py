@@ -96,6 +96,7 @@ def test_quiet_leaderboard_and_compare(call: Call, tmp_path: Path) -> None:
     assert quiet.out.endswith("1 submission, 1 valid, ranked by prediction_score.\n")
     assert "contracts: lesions/truth; submissions: lesions/predictions\n" in quiet.out
     assert "fingerprint" not in quiet.out
+    assert "fingerprint" in call("leaderboard", truth, sent).out
     for name in ("a.json", "b.json"):
         call("score", truth, sent, model, "--format", "json", "--out", name)
     quiet = call("compare", "--quiet", "a.json", "b.json")

@@ -357,6 +357,8 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "micro_signs" in out
     assert "decimal_points" not in out
+    assert main(["normalize", ".5"]) == 0
+    assert "decimal_points" in capsys.readouterr().out
     assert main(["normalize", "--format", "json", "5 µg", ".5"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(each["text"], each["normalized"]) for each in found] == [("5 µg", "5 UG"), (".5", "0.5")]
@@ -376,7 +378,9 @@ def test_command_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
 def test_command_shows_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     """A text cannot command the terminal."""
     assert main(["normalize", "a\x1b[2Jb"]) == 0
-    assert "\x1b" not in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "a·[2Jb" in out
 
 
 def test_json_holds_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,6 +64,7 @@ def test_one_record(call: Call) -> None:
     page = call("schema", "show", "reports/predictions", "--record", "--format", "markdown").out
     assert "ReportsFailedPrediction" in page
     assert "team_name" not in page
+    assert "team_name" in call("schema", "show", "reports/predictions", "--format", "markdown").out
 
 
 def test_extension_of_out(call: Call) -> None:

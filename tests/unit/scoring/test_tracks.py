@@ -158,6 +158,7 @@ def test_a_ranking_a_bundle_and_a_comparison_agree_on_the_direction(call: Call, 
     compared = call(*compare).out
     assert "Items that improved" in compared
     assert "worsened" not in compared
+    assert "Items that worsened" in call("compare", *plugin, "low-score.json", "high-score.json").out
     page = call(*compare, "--format", "html").out
     assert ">Better<" in page
     assert "share_right (lower is better)" in page
