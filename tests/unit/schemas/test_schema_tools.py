@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +30,7 @@ from medcontract._version import __version__
 from medcontract.cli.main import main
 from medcontract.contracts import recognition, registry
 from medcontract.contracts.contract import Contract
+from medcontract.contracts.registry import subschemas
 from medcontract.contracts.rules import Covers, Excludes, Reference
 from medcontract.contracts.string_patterns import BLANK, NON_BLANK, RELATIVE_PATH
 from medcontract.errors import CallError
@@ -90,22 +91,6 @@ def values(contract: Contract[Any], record: bool, most: int = 120) -> list[Any]:
 # --- draft-07 ------------------------------------------------------------------------------------
 
 
-def keywords(schema: Any) -> Iterator[tuple[str, Schema]]:
-    """Each keyword of a schema with the schema that it stands in."""
-    if not isinstance(schema, dict):
-        return
-    for word, value in schema.items():
-        yield word, schema
-        if word in ("properties", "definitions", "$defs"):
-            for inner in value.values():
-                yield from keywords(inner)
-        elif word in ("items", "additionalProperties", "not"):
-            yield from keywords(value)
-        elif word in ("anyOf", "oneOf", "allOf"):
-            for inner in value:
-                yield from keywords(inner)
-
-
 @each_form
 def test_draft07_is_draft07(contract: Contract[Any], record: bool) -> None:
     """The variant keeps its meta-schema, names its draft, has an id of its own, and nothing stands beside `$ref`."""
@@ -115,9 +100,9 @@ def test_draft07_is_draft07(contract: Contract[Any], record: bool) -> None:
     assert schema["$id"] == contract.urn + (":record" if record else "") + ":draft-07"
     assert "$defs" not in json.dumps(schema)
     later = {"prefixItems", "$anchor", "$dynamicRef", "dependentRequired", "dependentSchemas", "deprecated"}
-    for word, node in keywords(schema):
-        assert word not in later
-        assert word != "$ref" or set(node) == {"$ref"}
+    for node in subschemas(schema):
+        assert not later & node.keys()
+        assert "$ref" not in node or set(node) == {"$ref"}
 
 
 @pytest.mark.sampled(4)
@@ -765,28 +750,12 @@ EDITS: tuple[Edit, ...] = (
 )  # fmt: skip
 
 
-def nodes(schema: Any) -> Iterator[Schema]:
-    """The schema and all schemas in it."""
-    if not isinstance(schema, dict):
-        return
-    yield schema
-    for word, value in schema.items():
-        if word in ("properties", "$defs", "patternProperties"):
-            inside = list(value.values())
-        elif word in ("items", "additionalProperties", "not", "anyOf", "oneOf", "allOf", "prefixItems"):
-            inside = value if isinstance(value, list) else [value]
-        else:
-            continue
-        for inner in inside:
-            yield from nodes(inner)
-
-
 def edited(schema: Schema, rng: random.Random, count: int) -> Schema:
     """The schema with a few changes; definitions stay where they are, so that references lead somewhere."""
     new = {word: value for word, value in copy.deepcopy(schema).items() if word not in ("$id", "$schema")}
     definitions = new.pop("$defs", {})
     for _ in range(count):
-        rng.choice(EDITS)(rng, rng.choice([node for part in (new, *definitions.values()) for node in nodes(part)]))
+        rng.choice(EDITS)(rng, rng.choice([node for part in (new, *definitions.values()) for node in subschemas(part)]))
     if definitions:
         new["$defs"] = definitions
     return new
