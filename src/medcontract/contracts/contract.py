@@ -105,7 +105,7 @@ class Validated(Generic[Value]):
 
     @property
     def contract(self) -> str:
-        """The id of the contract that the value satisfies."""
+        """Return the id of the contract that the value satisfies."""
         return self._contract
 
     def __repr__(self) -> str:

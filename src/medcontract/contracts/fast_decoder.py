@@ -169,7 +169,7 @@ _first, _before_line_break = itemgetter(0), itemgetter(-2)
 
 
 def _one_object_per_line(text: bytes, objects: int) -> bool:
-    """Whether each line is one of the objects that the text consists of: `}` and `{` around each line break.
+    """Return whether each line is one of the objects that the text consists of: `}` and `{` around each line break.
 
     Inside an object there is a comma between the two.
     """
@@ -182,7 +182,7 @@ def _one_object_per_line(text: bytes, objects: int) -> bool:
 
 
 def quick_parse(raw: bytes, levels: int) -> Any:
-    """The value of a JSON text without anything unusual, else `UNSET`. `levels`: the maximum nesting depth."""
+    """Return the value of a JSON text without anything unusual, else `UNSET`. `levels`: the maximum nesting depth."""
     if len(raw) >= _HUGE_LENGTH and _HUGE.search(raw):
         return UNSET
     value = _without_repeated_keys(raw)
@@ -191,7 +191,7 @@ def quick_parse(raw: bytes, levels: int) -> Any:
 
 
 def _is_flat(value: Any, levels: int) -> bool:
-    """Whether no more than `levels` lists and objects are inside each other."""
+    """Return whether no more than `levels` lists and objects are inside each other."""
     layer = [value]
     for _ in range(levels):
         objects = (item.values() if type(item) is dict else item for item in layer if type(item) in (dict, list))
@@ -202,12 +202,12 @@ def _is_flat(value: Any, levels: int) -> bool:
 
 
 def no_repeated_key(raw: bytes) -> bool:
-    """Whether no object in the JSON text repeats a key, for certain."""
+    """Return whether no object in the JSON text repeats a key, for certain."""
     return _without_repeated_keys(raw) is not UNSET
 
 
 def _without_repeated_keys(raw: bytes) -> Any:
-    """The value of a JSON text in which no object repeats a key, for certain; else `UNSET`."""
+    """Return the value of a JSON text in which no object repeats a key, for certain; else `UNSET`."""
     if b"\\u003" in raw:  # may be an escaped colon
         return UNSET
     try:
@@ -221,7 +221,7 @@ def _without_repeated_keys(raw: bytes) -> Any:
 
 
 def _colons(value: Any) -> int:
-    """The number of colons in the text of a value if no key is repeated."""
+    """Return the number of colons in the text of a value if no key is repeated."""
     count = 0
     stack = [value]
     while stack:

@@ -42,5 +42,5 @@ def class_named(symbol: str) -> LesionClass:
 
 
 def symbols_of(clinical_type: str) -> tuple[str, ...]:
-    """The symbols of all classes of a clinical type."""
+    """Return the symbols of all classes of a clinical type."""
     return tuple(each.symbol for each in LESION_CLASSES if each.type == clinical_type)

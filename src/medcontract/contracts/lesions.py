@@ -37,7 +37,7 @@ _ALL_CLASSES = ", ".join(each.text for each in LESION_CLASSES)
 
 
 def _describe(template: str, symbol: str) -> FieldInfo:
-    """The description of a field about one class."""
+    """Return the description of a field about one class."""
     field: FieldInfo = Field(description=template.format(class_named(symbol).text))
     return field
 

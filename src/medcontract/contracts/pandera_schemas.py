@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def frame_schema(contract: str) -> pa.DataFrameSchema:
-    """The pandera schema of a flat contract. Raises `CallError` without the extra `pandas`."""
+    """Return the pandera schema of a flat contract. Raises `CallError` without the extra `pandas`."""
     require("pandas", "pandas")
     require("pandera", "pandas")
     import pandera.pandas as pa
@@ -74,7 +74,7 @@ def _items(value: object, column: Column) -> Any:
 
 
 def _test(schema: JsonObject) -> Callable[[object], bool]:
-    """Whether a cell is valid under a scalar schema, according to jsonschema."""
+    """Return whether a cell is valid under a scalar schema, according to jsonschema."""
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(schema)
@@ -94,7 +94,7 @@ def _test(schema: JsonObject) -> Callable[[object], bool]:
 
 
 def _wide_checks(compiled: registry.CompiledContract) -> list[pa.Check]:
-    """The variants of a record and the rules, as checks of rows."""
+    """Return the variants of a record and the rules, as checks of rows."""
     import pandera.pandas as pa
 
     checks = [pa.Check(_whole_text, name="MC018")]
@@ -108,7 +108,7 @@ def _wide_checks(compiled: registry.CompiledContract) -> list[pa.Check]:
 
 
 def _whole_text(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Whether each row is free of lone surrogates, also in columns that are not in the contract."""
+    """Return whether each row is free of lone surrogates, also in columns that are not in the contract."""
     return frame.map(_has_utf8).astype(bool).all(axis=1)
 
 
@@ -139,7 +139,7 @@ def _is_one_variant(compiled: registry.CompiledContract, frame: pd.DataFrame) ->
 
 
 def _rows_keep(rule: RecordRule, compiled: registry.CompiledContract, frame: pd.DataFrame) -> pd.Series[bool]:
-    """Whether each row satisfies a rule. Rows with the wrong structure are skipped."""
+    """Return whether each row satisfies a rule. Rows with the wrong structure are skipped."""
 
     def keeps(row: pd.Series[Any]) -> bool:
         cells = {name: None if value is None or value != value else value for name, value in row.items()}  # noqa: PLR0124

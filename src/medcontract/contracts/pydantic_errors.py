@@ -82,7 +82,7 @@ class _Part(list[object]):
 
 
 def cut_down(value: Any, names: frozenset[str]) -> Any:
-    """The value itself or, if it has very long lists or objects, a copy with only their first members."""
+    """Return the value itself or, if it has very long lists or objects, a copy with only their first members."""
     if isinstance(value, list):
         items = [cut_down(item, names) for item in value[:_MOST_ITEMS]]
         if len(value) <= _MOST_ITEMS:
@@ -99,7 +99,7 @@ def cut_down(value: Any, names: frozenset[str]) -> Any:
 
 
 def _has_variants(adapter: TypeAdapter[T]) -> bool:
-    """Whether records have two variants: then the variant is the first part of an error's path."""
+    """Return whether records have two variants: then the variant is the first part of an error's path."""
     schema: Any = adapter.core_schema
     while schema["type"] == "definitions":
         schema = schema["schema"]
@@ -190,7 +190,7 @@ _MOST_LISTED = 50
 
 @lru_cache(16)
 def _choices(expected: str) -> tuple[str, ...]:
-    """The strings that Pydantic lists; empty for other values."""
+    """Return the strings that Pydantic lists; empty for other values."""
     return tuple(ast.literal_eval(each) for each in _QUOTED.findall(expected))
 
 

@@ -92,12 +92,12 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @cached_property
     def decode_record(self) -> DecodeOne:
-        """The fast path for a record: its value, or None if in doubt."""
+        """Return the fast path for a record: its value, or None if in doubt."""
         return self._record_decoders.one if self._record_decoders else _in_doubt
 
     @cached_property
     def decode_lines(self) -> DecodeLines:
-        """The fast path for records, one per line: their values, or None if in doubt about any of them."""
+        """Return the fast path for records, one per line: their values, or None if in doubt about any of them."""
         return self._record_decoders.lines if self._record_decoders else _in_doubt
 
     @cached_property
@@ -107,7 +107,7 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @cached_property
     def decode_whole(self) -> DecodeOne:
-        """The fast path for a document, or for a collection's header with an empty list."""
+        """Return the fast path for a document, or for a collection's header with an empty list."""
         decoders = self._decoders(self._header_schema)
         return decoders.one if decoders else _in_doubt
 
@@ -139,7 +139,7 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @property
     def definition(self) -> AnyContract:
-        """The contract itself, with its Pydantic models."""
+        """Return the contract itself, with its Pydantic models."""
         return self.contract or _module_contracts(self.module)[self.id]
 
 
@@ -171,7 +171,7 @@ _scope: ContextVar[Scope | None] = ContextVar("medcontract challenge", default=N
 
 
 def scope() -> Scope | None:
-    """The challenge that is in use, if any."""
+    """Return the challenge that is in use, if any."""
     return _scope.get()
 
 
@@ -197,7 +197,7 @@ def compiled() -> Mapping[str, CompiledContract]:
 
 
 def candidates() -> Mapping[str, CompiledContract]:
-    """The contracts that files are recognized as and that are listed: with a challenge, only those of it."""
+    """Return the contracts that files are recognized as and that are listed: with a challenge, only those of it."""
     active, shown = _scope.get(), _shown.get()
     if active is not None:
         return active.contracts
@@ -236,7 +236,7 @@ def load_installed() -> bool:
 
 
 def find(contract_id: str) -> CompiledContract:
-    """The contract with this id. Raises `UnknownContract`, with the most similar id as a hint."""
+    """Return the contract with this id. Raises `UnknownContract`, with the most similar id as a hint."""
     item = compiled().get(contract_id)
     if item is None:
         if not load_installed() or contract_id not in compiled():
@@ -246,7 +246,7 @@ def find(contract_id: str) -> CompiledContract:
 
 
 def contract(contract_id: str) -> AnyContract:
-    """The contract with this id, with its models."""
+    """Return the contract with this id, with its models."""
     return find(contract_id).definition
 
 
@@ -258,7 +258,7 @@ def contracts() -> tuple[AnyContract, ...]:
 
 
 def tracks() -> dict[str, list[CompiledContract]]:
-    """The contracts of each track, including those of installed plugins."""
+    """Return the contracts of each track, including those of installed plugins."""
     load_installed()
     found: dict[str, list[CompiledContract]] = {}
     for contract_id, entry in sorted(candidates().items()):

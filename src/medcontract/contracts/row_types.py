@@ -58,7 +58,7 @@ class RowWithRawObjects(Row):
 
 @cache
 def _attributes(kind: type[Row]) -> tuple[str, ...]:
-    """The attributes that have the decoded values of a record of this type."""
+    """Return the attributes that have the decoded values of a record of this type."""
     names = kind.__struct_fields__
     return tuple(name.removeprefix(_PREFIX) for name in names) if issubclass(kind, RowWithRawObjects) else names
 
@@ -79,7 +79,7 @@ def _plain_type(names: tuple[str, ...]) -> type[msgspec.Struct]:
 
 
 def _reader(field: str) -> property:
-    """The attribute that decodes an object each time it is read."""
+    """Return the attribute that decodes an object each time it is read."""
 
     def read(row: Row) -> dict[str, object] | None:
         members: Members | None = getattr(row, field)
@@ -168,7 +168,7 @@ class Compiler:
         self._defs: dict[str, Schema] = root.get("$defs", {})
 
     def compile(self, schema: Schema) -> tuple[Type, Check | None]:
-        """The type of a schema, and the check that its values still need (None: no check)."""
+        """Return the type of a schema, and the check that its values still need (None: no check)."""
         keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in keywords:
             return self.compile(self._defs[keywords["$ref"].rpartition("/")[2]])
@@ -334,7 +334,7 @@ def _count_keys(value: object) -> int:
 
 
 def _count_raw_keys(members: Members | None) -> int:
-    """The same for an object whose members are not decoded."""
+    """Return the number of keys in an object whose members are not decoded."""
     if members is None:
         return 0
     keys = len(members)
@@ -366,7 +366,7 @@ def has_only_numbers(text: bytes, levels: int) -> bool:
 
 
 def _depth_is_at_most(levels: int, text: bytes) -> bool:
-    """Whether lists are not nested deeper than that, and there is no object."""
+    """Return whether lists are not nested deeper than that, and there is no object."""
     if b"{" in text:
         return False
     brackets = text.translate(None, _NOT_BRACKETS)

@@ -181,7 +181,7 @@ def closest(branches: list[Branch], instance: object, keyword: str) -> Branch:
 
 
 def _at(branch: Branch, path: Path, *keywords: str) -> Branch:
-    """The errors at this path, from these keywords or from all."""
+    """Return the errors at this path, from these keywords or from all."""
     found = (error for error in branch if tuple(error.relative_path) == path)
     return [error for error in found if not keywords or error.validator in keywords]
 
@@ -225,7 +225,7 @@ def _fixes_value(error: ValidationError) -> bool:
 
 
 def _most_similar(branches: list[Branch], keyword: str) -> Branch:
-    """The branch with the fewest missing and unknown keys, then the fewest errors, if there is one."""
+    """Return the branch with the fewest missing and unknown keys, then the fewest errors, if there is one."""
     missing = [_at(branch, (), "required") for branch in branches]
     if missing == branches:
         keys = {str(error.cause.args[0]) for branch in branches for error in branch if error.cause}

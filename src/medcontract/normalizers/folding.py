@@ -116,7 +116,7 @@ class Phrases:
 
     @cached_property
     def _replacements(self) -> list[bytes | None]:
-        """The values as UTF-8, except those of phrases that are their own value."""
+        """Return the values as UTF-8, except those of phrases that are their own value."""
         return [None if phrase == value else spaced(value).encode() for phrase, value in self._values.items()]
 
     @cached_property
@@ -146,7 +146,7 @@ class Phrases:
         return values - {""} if "" in values else values
 
     def replace(self, text: str) -> str:
-        """The spaced text with each phrase replaced by its value."""
+        """Return the spaced text with each phrase replaced by its value."""
         raw = text.encode()
         pieces: list[bytes] = []
         done = 0

@@ -81,7 +81,7 @@ def _of_one_name(places: list[int], others: list[int], in_common: InCommon | Non
 
 
 def _best_pairs(common: Sequence[Sequence[int]]) -> list[int | None]:
-    """The column of each row such that as many as possible are paired, and the sum of `common` is largest.
+    """Return the column of each row such that as many as possible are paired, and the sum of `common` is largest.
 
     Of several such lists, the first one in the order of lists of numbers is returned; None, for a row that is left
     over, comes after all numbers.
@@ -141,7 +141,7 @@ def _assignment(costs: Sequence[Sequence[int]]) -> list[int]:
 
 
 def too_many_of_one_name(labels: Sequence[str], predictions: Sequence[str]) -> bool:
-    """Whether names are repeated so often that items are paired in order of appearance, whatever is in them."""
+    """Return whether names are repeated so often that items are paired in order of appearance, whatever is in them."""
     if len(labels) ** 2 * max(len(labels), len(predictions)) <= MOST_STEPS:
         return False
     others = Counter(predictions)
@@ -211,7 +211,7 @@ def near_misses(
 
 
 def _nearest(names: tuple[str, ...], others: tuple[str, ...], floor: float) -> dict[str, tuple[str, float]]:
-    """The most similar of the other names, and its score, for each name that has one above the floor."""
+    """Return the most similar of the other names, and its score, for each name that has one above the floor."""
     from rapidfuzz import fuzz, process
 
     forms = [_sorted_words(other) for other in others]
@@ -229,7 +229,7 @@ _known_nearest = lru_cache(maxsize=1 << 12)(_nearest)
 def too_many_to_compare(
     labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None] | None = None
 ) -> bool:
-    """Whether a document has so many unpaired names that `pair_fuzzy` does not compare them."""
+    """Return whether a document has so many unpaired names that `pair_fuzzy` does not compare them."""
     if len(labels) * len(predictions) <= MOST_COMPARISONS:
         return False
     paired = pair_exact(labels, predictions) if paired is None else paired
@@ -243,7 +243,7 @@ def _comparisons(wanted: Iterable[str], offered: Iterable[str]) -> int:
 
 
 def _places(names: Sequence[str], among: Iterable[int], longest: int | None = None) -> dict[str, deque[int]]:
-    """The positions of each name, without empty names and those that are too long."""
+    """Return the positions of each name, without empty names and those that are too long."""
     found: dict[str, deque[int]] = {}
     for place in among:
         name = names[place]
@@ -269,7 +269,7 @@ class _Block(NamedTuple):
 
 
 def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -> Iterator[Iterator[tuple[int, int]]]:
-    """The possible pairs, grouped by score, highest score first."""
+    """Return the possible pairs, grouped by score, highest score first."""
     if not names or not others:
         return
     from rapidfuzz import fuzz, process
@@ -303,7 +303,7 @@ def _sorted_words(name: str) -> str:
 
 
 def _doses_agree(one: str, other: str) -> bool:
-    """Whether each number that has a unit in both names has a common one: 100 MCG is not 100 MG."""
+    """Return whether each number that has a unit in both names has a common one: 100 MCG is not 100 MG."""
     first, second = _doses(one), _doses(other)
     return all(first[number] & second[number] for number in first.keys() & second.keys())
 
@@ -320,26 +320,26 @@ def _doses(name: str) -> dict[str, set[str]]:
 
 @TextCache
 def _digit_groups(name: str) -> tuple[str, ...]:
-    """The numbers in a name, in order: runs of digits, with signs before and inside them."""
+    """Return the numbers in a name, in order: runs of digits, with signs before and inside them."""
     return tuple(filter(None, _DIGIT_GROUP.findall(name)))
 
 
 @cache
 def look_alikes() -> frozenset[str]:
-    """The built-in list of names that are easily confused, normalized."""
+    """Return the built-in list of names that are easily confused, normalized."""
     data = json.loads(LOOK_ALIKES.read_text(encoding="utf-8"))
     return frozenset(normalize(name) for group in data["groups"] for name in group)
 
 
 @cache
 def look_alikes_sha256() -> str:
-    """The hash of the sorted names, one per line."""
+    """Return the hash of the sorted names, one per line."""
     return sha256("\n".join(sorted(look_alikes())).encode()).hexdigest()
 
 
 @cache
 def _by_word() -> dict[str, list[tuple[str, frozenset[str]]]]:
-    """The listed names and their words, by first word."""
+    """Return the listed names and their words, by first word."""
     found: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
     for name in look_alikes():
         found[name.split()[0]].append((name, frozenset(name.split())))
@@ -348,7 +348,7 @@ def _by_word() -> dict[str, list[tuple[str, frozenset[str]]]]:
 
 @TextCache
 def _listed(name: str) -> frozenset[str]:
-    """The look-alikes in a name: all their words occur in it, in any order, besides doses and dosage forms."""
+    """Return the look-alikes in a name: all their words occur in it, in any order, besides doses and dosage forms."""
     words = frozenset(name.split()).union(_WORD.findall(name))  # CITALOPRAM20MG contains a name, too
     known = _by_word()
     return frozenset(listed for word in words & known.keys() for listed, needed in known[word] if needed <= words)

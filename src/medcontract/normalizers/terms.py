@@ -102,7 +102,7 @@ class Terms:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Terms:
-        """The terms of a lexicon (`benchmark/lexicon`). Raises `InvalidTerms`."""
+        """Return the terms of a lexicon (`benchmark/lexicon`). Raises `InvalidTerms`."""
         return cls(_read(data))
 
     def extended(self, data: Mapping[str, Any]) -> Terms:
@@ -127,7 +127,7 @@ class Terms:
         return self._spellings.replace(fold_spaced(text))
 
     def normalize_diagnosis(self, text: str) -> str:
-        """Like `normalize`, for a whole diagnosis: a known abbreviation stands for its long form.
+        """Like `normalize`, for a whole diagnosis: a known abbreviation means its long form.
 
         Only if the text is nothing but the abbreviation: "MI" is an infarction, the "mi" of "en mi opinión" is not.
         """
@@ -135,7 +135,7 @@ class Terms:
         return self.normalize(text if name is None else name)
 
     def with_long_forms(self, text: str, normalized: str) -> str:
-        """The normalized text of an answer, with the names of ambiguous abbreviations in place of them.
+        """Return the normalized text of an answer, with the names of ambiguous abbreviations in place of them.
 
         Only if they are written in capitals, or are the whole answer: the "mi" of "en mi opinión" is a word.
         """
@@ -162,18 +162,18 @@ class Terms:
         return phrases | {name: "" for name in names if plain.values(name)}
 
     def names(self, normalized: str) -> frozenset[str]:
-        """The names in a normalized text: leftmost and longest first, no overlap."""
+        """Return the names in a normalized text: leftmost and longest first, no overlap."""
         return self._names.values(normalized)
 
     def entities(self, normalized: str) -> dict[str, frozenset[str]]:
-        """The entities of each category in a normalized text: leftmost and longest first, no overlap.
+        """Return the entities of each category in a normalized text: leftmost and longest first, no overlap.
 
         A longer name that is not an entity hides shorter ones in it: "stroke volume" does not contain a stroke.
         """
         return self.entities_of(self.names(normalized))
 
     def entities_of(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
-        """The entities of each category among the names in a text."""
+        """Return the entities of each category among the names in a text."""
         found: dict[str, set[str]] = {kind: set() for kind in CATEGORIES}
         for name in self.entity_names.intersection(names):
             found[self._said.entities[name]].add(name)
@@ -210,22 +210,22 @@ class Terms:
 
     @cached_property
     def _first_words(self) -> dict[str, str]:
-        """The first word of each fact."""
+        """Return the first word of each fact."""
         return {phrase: phrase.partition(" ")[0] for facts in self._facts.values() for phrase in facts}
 
     @cached_property
     def entity_names(self) -> frozenset[str]:
-        """The names that are extracted."""
+        """Return the names that are extracted."""
         return frozenset(self._said.entities)
 
     @property
     def categories(self) -> Mapping[str, str]:
-        """The category of each name that is extracted."""
+        """Return the category of each name that is extracted."""
         return self._said.entities
 
     @cached_property
     def facts_are_about_names(self) -> bool:
-        """Whether `facts` only depends on the names in a text."""
+        """Return whether `facts` only depends on the names in a text."""
         return self._facts.keys() <= set(self._said.names.values())
 
     @cached_property
@@ -234,7 +234,7 @@ class Terms:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of everything that affects the search, independent of the order in the lexicon."""
+        """Return the hash of everything that affects the search, independent of the order in the lexicon."""
         said, facts = self._said, {name: sorted(facts) for name, facts in self._facts.items()}
         markers = {kind: sorted(set(map(self.normalize, phrases))) for kind, phrases in said.markers.items()}
         abbreviations = {short: self.normalize(name) for short, name in said.abbreviations.items()}
@@ -244,12 +244,12 @@ class Terms:
 
 
 def built_in_terms() -> Terms:
-    """The built-in terms."""
+    """Return the built-in terms."""
     return _built_in()[0]
 
 
 def lexicon_version() -> int:
-    """The version of the built-in terms, which is part of the file: incremented when a term changes."""
+    """Return the version of the built-in terms, which is part of the file: incremented when a term changes."""
     return _built_in()[1]
 
 

@@ -178,7 +178,7 @@ class TextCache(dict[str, Result]):
 
 
 def normalize(text: str) -> str:
-    """The normalized text. Results are cached, except for very long texts."""
+    """Return the normalized text. Results are cached, except for very long texts."""
     return _normalized[text]
 
 
@@ -191,7 +191,7 @@ def tight(text: str) -> str:
 
 
 def equal(one: str, other: str) -> bool:
-    """Whether two texts are equal after normalization: their normalized or their tight forms are the same."""
+    """Return whether two texts are equal after normalization: their normalized or their tight forms are the same."""
     return one == other or normalize(one) == normalize(other) or tight(one) == tight(other)
 
 
@@ -251,7 +251,7 @@ class Step(NamedTuple):
 
 
 def steps(text: str) -> list[Step]:
-    """The text after each step, in order."""
+    """Return the text after each step, in order."""
     found = []
     for step in STEPS:
         text = step(text)

@@ -72,14 +72,14 @@ def load_codes_of_entry(entry: EntryPoint) -> None:
 
 
 def absolute(name: str) -> str:
-    """The name of a plugin for other processes, independent of the current folder."""
+    """Return the name of a plugin for other processes, independent of the current folder."""
     from pathlib import Path
 
     return str(Path(name).expanduser().resolve()) if _is_path(name) else name
 
 
 def digest(module: ModuleType) -> str:
-    """The hash of the file of a module; empty if it has none."""
+    """Return the hash of the file of a module; empty if it has none."""
     import hashlib
     from pathlib import Path
 

@@ -161,7 +161,7 @@ def _described(rule: Any, contract: AnyContract) -> str:
 
 
 def _fields_for(rule: Rule, contract: AnyContract) -> set[str] | None:
-    """The fields that the rule may refer to; None if they cannot be determined."""
+    """Return the fields that the rule may refer to; None if they cannot be determined."""
     record, header = _rule_names(contract.record), _rule_names(contract.model)
     if rule in contract.record_rules:
         return record
@@ -173,13 +173,13 @@ def _fields_for(rule: Rule, contract: AnyContract) -> set[str] | None:
 
 
 def _rule_names(model: object) -> set[str] | None:
-    """The fields that rules may refer to, by their key in the file; None for records with two variants."""
+    """Return the fields that rules may refer to, by their key in the file; None for records with two variants."""
     fields = getattr(model, "model_fields", None)
     return None if fields is None else {name for name, field in fields.items() if field.alias in (None, name)}
 
 
 def _named_fields(rule: Any) -> list[str]:
-    """The top-level fields that a rule refers to."""
+    """Return the top-level fields that a rule refers to."""
     if isinstance(rule, CrossFileRule):  # the fields to group and sort by are in the other file
         names = [getattr(rule, name, None) for name in ("field", "with_field", "key")]
         return [name for name in names if name is not None]
@@ -230,7 +230,7 @@ def _check_code(found: object) -> None:
 
 
 def unknown_code(given: str, name: str) -> CallError:
-    """The error about a code that does not exist, given by a user as it is and as a complete name."""
+    """Return the error about a code that does not exist, given by a user as it is and as a complete name."""
     prefix = _LETTERS.match(name)
     known = [code for code in problem_codes() if prefix and code.startswith(prefix[0])]
     hint = did_you_mean(name, known or problem_codes())

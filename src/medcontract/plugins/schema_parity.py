@@ -67,7 +67,7 @@ _EXACT = 2**53
 
 
 def schema_is_complete(contract: AnyContract) -> bool:
-    """Whether the schema expresses all that the models check, so that the fast path can rely on it.
+    """Return whether the schema expresses all that the models check, so that the fast path can rely on it.
 
     Raises `CallError` if schema and models may disagree about the structure of a value.
     """
@@ -99,7 +99,7 @@ class _Walk:
         self.seen: set[str] = set()
 
     def root(self, schema: CoreSchema) -> None:
-        """The model of a file, or the type of a record: a model, or its two variants."""
+        """Check the model of a file, or the type of a record: a model, or its two variants."""
         if schema["type"] == "definitions":
             self.definitions.update({item["ref"]: item for item in schema["definitions"]})
             return self.root(schema["schema"])
@@ -246,7 +246,7 @@ class _Walk:
 
 
 def _is_own(schema: CoreSchema) -> bool:
-    """Whether a validator belongs to one of the built-in types, whose schema expresses it."""
+    """Return whether a validator belongs to one of the built-in types, whose schema expresses it."""
     return bool(schema["function"]["function"].__module__ == StrictModel.__module__)
 
 

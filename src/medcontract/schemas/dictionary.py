@@ -81,7 +81,7 @@ def _choices(node: Schema) -> list[Schema]:
 
 
 def _type(node: Schema) -> str:
-    """The type of a value, in words."""
+    """Return the type of a value, in words."""
     name = _reference(node)
     if name is not None:
         return name
@@ -106,7 +106,7 @@ def _described(node: Schema) -> str:
 
 
 def _values(node: Schema) -> Iterator[str]:
-    """The allowed values and bounds of a value and of its items, in words."""
+    """Return the allowed values and bounds of a value and of its items, in words."""
     for choice in _choices(node):
         yield from _values(choice)
     if "const" in node:
@@ -153,7 +153,7 @@ def _rule(rule: JsonObject) -> DictionaryRule:
 
 
 def _cut(pattern: str) -> str:
-    """The start of a long pattern, which the schema has whole."""
+    """Return the start of a long pattern, which the schema has whole."""
     return pattern if len(pattern) <= _LONGEST_PATTERN else f"{pattern[:_LONGEST_PATTERN]}…"
 
 

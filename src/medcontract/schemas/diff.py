@@ -73,7 +73,7 @@ def compare_files(old: Mapping[str, AnySchema], new: Mapping[str, AnySchema]) ->
 
 
 def compare(old: AnySchema, new: AnySchema) -> list[Change]:
-    """The changes from one JSON Schema to another, in the order of the schema."""
+    """Return the changes from one JSON Schema to another, in the order of the schema."""
     changes = _Walk().nodes(read(old, old), read(new, new), "the top level")
     return list(dict.fromkeys([*changes, *_compare_rules(old, new)]))
 
@@ -160,7 +160,7 @@ def _named(kinds: AbstractSet[str]) -> str:
 
 
 def _alternatives(node: Node) -> Alternatives:
-    """The alternatives for values of each type: the branches of a union, or the schema itself."""
+    """Return the alternatives for values of each type: the branches of a union, or the schema itself."""
     branches = [node]
     if node.assertions == {"anyOf"}:
         branches = node.children("anyOf")
@@ -184,7 +184,7 @@ def _disjoint(a: Node, b: Node) -> bool:
 
 
 def _accepted(node: Node) -> frozenset[str]:
-    """The types that a schema accepts at most."""
+    """Return the types that a schema accepts at most."""
     branches = node.children("anyOf") if node.assertions == {"anyOf"} else [node]
     return frozenset().union(*(branch.types for branch in branches))
 
@@ -223,7 +223,7 @@ def _values(old: Node, new: Node, label: str) -> Iterator[Change]:
 
 
 def _listed_values(node: Node) -> JsonObject | None:
-    """The values that it lists, by their comparison key; None if it does not list values."""
+    """Return the values that it lists, by their comparison key; None if it does not list values."""
     found = {key(value): value for value in node.words["enum"]} if "enum" in node.words else None
     if "const" not in node.words:
         return found
@@ -333,7 +333,7 @@ Placed = tuple[str, JsonObject]
 
 
 def _compare_rules(old: AnySchema, new: AnySchema) -> Iterator[Change]:
-    """The changes between the rules of two schemas."""
+    """Return the changes between the rules of two schemas."""
     stated = [schema.get(RULES_KEYWORD, []) if isinstance(schema, dict) else [] for schema in (old, new)]
     if not all(isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules) for rules in stated):
         if key(stated[0]) != key(stated[1]):
@@ -345,7 +345,7 @@ def _compare_rules(old: AnySchema, new: AnySchema) -> Iterator[Change]:
 
 
 def _by_subject(rules: list[JsonObject]) -> dict[str, list[Placed]]:
-    """The rules by subject: everything except texts, severity and bounds."""
+    """Return the rules by subject: everything except texts, severity and bounds."""
     found: dict[str, list[Placed]] = {}
     for index, rule in enumerate(rules):
         subject = key({name: v for name, v in rule.items() if name not in {*_PROSE, "severity", *_bounds(rule)}})

@@ -51,7 +51,7 @@ class Node:
 
     @property
     def assertions(self) -> set[str]:
-        """The keywords that affect validation."""
+        """Return the keywords that affect validation."""
         return {word for word in self.words if not is_annotation(word) and word not in DEFINITIONS}
 
     @property
@@ -61,29 +61,29 @@ class Node:
 
     @property
     def types(self) -> frozenset[str]:
-        """The types that `type` allows; none if nothing is accepted."""
+        """Return the types that `type` allows; none if nothing is accepted."""
         stated = () if self.never else self.words.get("type", TYPES)
         names = {stated} if isinstance(stated, str) else set(stated)
         return frozenset(names - {"number"} | ({"integer", "fraction"} if "number" in names else set()))
 
     @property
     def never(self) -> bool:
-        """Whether it accepts nothing, as `false` does."""
+        """Return whether it accepts nothing, as `false` does."""
         return self.words.get("not", False) in ({}, True)
 
     def child(self, word: str, *tokens: str | int) -> Node:
-        """The schema under a keyword; one that accepts everything if there is none."""
+        """Return the schema under a keyword; one that accepts everything if there is none."""
         value, at = self.words.get(word, True), self.place(word)
         for token in tokens:
             value, at = value[token], at + pointer((token,))
         return read(self.root, value, at)
 
     def children(self, word: str) -> list[Node]:
-        """The schemas in the list under a keyword."""
+        """Return the schemas in the list under a keyword."""
         return [self.child(word, index) for index in range(len(self.words.get(word, ())))]
 
     def property(self, name: str) -> Node:
-        """The schema of a key."""
+        """Return the schema of a key."""
         known = name in self.words.get("properties", {})
         return self.child("properties", name) if known else self.child("additionalProperties")
 

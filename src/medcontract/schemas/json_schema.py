@@ -33,7 +33,7 @@ _TITLE = ("title",)
 
 @cache
 def contract_schema(contract: AnyContract) -> Schema:
-    """The schema of the contract as a `.json` file, with its rules."""
+    """Return the schema of the contract as a `.json` file, with its rules."""
     schema = _without(contract.model.model_json_schema(by_alias=True), _TITLE)
     schema = _documented(schema, contract.model, contract.model.__module__)
     rules = [rule.publish() for rule in contract.rules]
@@ -47,7 +47,7 @@ def contract_schema(contract: AnyContract) -> Schema:
 
 @cache
 def record_schema(contract: AnyContract) -> Schema:
-    """The schema of one record of a collection, with the rules about it."""
+    """Return the schema of one record of a collection, with the rules about it."""
     schema = _without(contract.record_adapter().json_schema(by_alias=True), _TITLE)
     schema = _documented(schema, contract.record, contract.model.__module__)
     rules = [rule.publish() for rule in contract.record_rules]
@@ -55,7 +55,7 @@ def record_schema(contract: AnyContract) -> Schema:
 
 
 def type_name(contract: AnyContract, record: bool = False) -> str:
-    """The type name of a file or record, such as `ReportsPredictions`. Code generators take it from `title`."""
+    """Return the type name of a file or record, such as `ReportsPredictions`. Code generators take it from `title`."""
     if not record:
         return "".join(map(_pascal, contract.id.split("/")))
     if isinstance(contract.record, type):
@@ -64,7 +64,7 @@ def type_name(contract: AnyContract, record: bool = False) -> str:
 
 
 def _in_track(contract: AnyContract, model_name: str) -> str:
-    """The name of a model with its track as a prefix, so that a name means the same in all schemas."""
+    """Return the name of a model with its track as a prefix, so that a name means the same in all schemas."""
     return _pascal(contract.id.partition("/")[0]) + model_name
 
 
@@ -73,17 +73,17 @@ def _pascal(text: str) -> str:
 
 
 def type_names(schema: Schema) -> list[str]:
-    """The names of all types that a schema describes."""
+    """Return the names of all types that a schema describes."""
     return sorted({node["title"] for node in subschemas(schema) if "title" in node})
 
 
 def bare(schema: Schema) -> Schema:
-    """The schema without annotations."""
+    """Return the schema without annotations."""
     return _without(schema, ANNOTATIONS)
 
 
 def _published(schema: Schema, contract: AnyContract, rules: list[Schema], record: bool = False) -> Schema:
-    """The schema with type names, description, examples and rules."""
+    """Return the schema with type names, description, examples and rules."""
     _name_types(schema, contract)
     _add_results(schema)
     _drop_wrong_defaults(schema)
@@ -212,7 +212,7 @@ _EXAMPLES = FilePath(__file__).with_name("examples")
 
 
 def _examples(contract: AnyContract, record: bool) -> list[JsonObject]:
-    """The small valid file `examples/TRACK/NAME.json`, or its records. Plugin contracts have none."""
+    """Return the small valid file `examples/TRACK/NAME.json`, or its records. Plugin contracts have none."""
     path = _EXAMPLES / f"{contract.id}.json"
     if not contract.model.__module__.startswith("medcontract.") or not path.is_file():
         return []
@@ -238,7 +238,7 @@ def _documented(schema: Schema, root: object, module: str) -> Schema:
 
 
 def _documenting(model: object) -> list[type]:
-    """The classes whose docstrings describe the fields of a model, base classes first."""
+    """Return the classes whose docstrings describe the fields of a model, base classes first."""
     parents = [parent for parent in reversed(getattr(model, "__mro__", ())) if issubclass(parent, StrictModel)]
     struct = getattr(model, "__struct__", None)  # a derived model
     return parents + [parent for parent in reversed(getattr(struct, "__mro__", ())) if issubclass(parent, ResultItem)]
@@ -246,7 +246,7 @@ def _documenting(model: object) -> list[type]:
 
 @cache
 def _field_docs(module: str) -> dict[str, dict[str, str]]:
-    """The field docstrings of each class of a module; none if its source is not available (a notebook)."""
+    """Return the field docstrings of each class of a module; none if its source is not available (a notebook)."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (KeyError, OSError, TypeError):
@@ -340,7 +340,7 @@ def compile_contract(contract: AnyContract, module: str) -> JsonObject:
 
 
 def _required(schema: Schema) -> list[str]:
-    """The required keys of an object; Pydantic omits the keyword if there are none."""
+    """Return the required keys of an object; Pydantic omits the keyword if there are none."""
     return list(schema.get("required", ()))
 
 
@@ -349,7 +349,7 @@ def _required_columns(variant: Schema, spread: dict[str, tuple[str, ...]]) -> li
 
 
 def _columns(variants: list[Schema], spread: dict[str, tuple[str, ...]]) -> list[Column]:
-    """The columns of flat records, in the order of their fields."""
+    """Return the columns of flat records, in the order of their fields."""
     columns: list[Column] = []
     for name in dict.fromkeys(name for variant in variants for name in variant["properties"]):
         needed = all(name in _required(variant) for variant in variants)

@@ -34,7 +34,7 @@ INDEX = "index.json"
 
 
 def file_name(contract: AnyContract, record: bool = False, draft: Draft = "2020-12") -> str:
-    """The path of a schema in an export. The name includes the draft, so that one folder can contain both."""
+    """Return the path of a schema in an export. The name includes the draft, so that one folder can contain both."""
     part = ".record" if record else ""
     return f"{contract.id}/v{contract.version}{part}{'' if draft == '2020-12' else '.' + draft}.json"
 
@@ -42,7 +42,7 @@ def file_name(contract: AnyContract, record: bool = False, draft: Draft = "2020-
 def schema_of(
     contract: AnyContract, record: bool = False, draft: Draft = "2020-12", base_url: str | None = None
 ) -> Schema:
-    """The schema in one draft. `$id` differs between drafts, so that a validator can load both."""
+    """Return the schema in one draft. `$id` differs between drafts, so that a validator can load both."""
     schema = rewritten(record_schema(contract) if record else contract_schema(contract), _lone_reference)
     if draft == "draft-07":
         schema = rewritten(schema, _in_draft07)
@@ -53,7 +53,7 @@ def schema_of(
 
 
 def schema_by_id(contract_id: str, record: bool = False, draft: Draft = "2020-12") -> Schema:
-    """The schema of a contract. Raises `CallError` for a record of a document."""
+    """Return the schema of a contract. Raises `CallError` for a record of a document."""
     found = registry.contract(contract_id)
     if record and found.list_key is None:
         raise CallError(f"{contract_id} is a document: it has no records")
@@ -78,7 +78,7 @@ def _in_draft07(node: Schema) -> Schema:
 def published(
     contracts: Iterable[AnyContract], draft: Draft = "2020-12", base_url: str | None = None
 ) -> dict[str, str]:
-    """The schemas of contracts: path to content."""
+    """Return the schemas of contracts: path to content."""
     files: dict[str, str] = {}
     for contract in contracts:
         for record in (False, True) if contract.list_key else (False,):
@@ -92,7 +92,7 @@ def export(
     base_url: str | None = None,
     others: Iterable[JsonObject] = (),
 ) -> dict[str, str]:
-    """The schemas of contracts and their index: path to content. The same contracts give the same bytes.
+    """Return the schemas of contracts and their index: path to content. The same contracts give the same bytes.
 
     `others`: index entries of schemas that already exist.
     """
@@ -173,7 +173,7 @@ class Export(NamedTuple):
 
 
 def found_export(there: Folder, base_url: str | None = None) -> Export:
-    """The export described by a folder's index or, without an index, the one that its files match.
+    """Return the export described by a folder's index or, without an index, the one that its files match.
 
     The base URL is the given one, else the one that most `$id`s start with.
     """
@@ -202,13 +202,13 @@ _SCHEMA = re.compile(r"(?:.*/)?v[0-9]+(?:\.record)?(?P<draft>\.draft-07)?\.json"
 
 
 def _is_in(draft: Draft, name: str) -> bool:
-    """Whether the file name is that of a schema in this draft."""
+    """Return whether the file name is that of a schema in this draft."""
     match = _SCHEMA.fullmatch(name)
     return match is not None and (match["draft"] is not None) == (draft == "draft-07")
 
 
 def _base_of(schemas: Folder) -> str | None:
-    """The base URL that most of these schemas have in their `$id`; None if they have URNs."""
+    """Return the base URL that most of these schemas have in their `$id`; None if they have URNs."""
     bases = Counter(map(_base_in, schemas.items()))
     return bases.most_common(1)[0][0] if bases else None
 
@@ -223,7 +223,7 @@ def _base_in(file: tuple[str, str | None]) -> str | None:
 
 
 def wrong_files(there: Folder, export_there: Export) -> list[SchemaFault]:
-    """What is wrong with a folder of schemas.
+    """Return what is wrong with a folder of schemas.
 
     Every file in the index must exist. The folder may also contain files of the other draft, which is not in the
     index; those that exist must be up to date.
@@ -244,14 +244,14 @@ def wrong_files(there: Folder, export_there: Export) -> list[SchemaFault]:
 
 
 def _of_other_draft(there: Folder, known: Iterable[AnyContract], export_there: Export) -> dict[str, str]:
-    """The expected content of those files of the other draft that exist."""
+    """Return the expected content of those files of the other draft that exist."""
     other = DRAFTS[1 - DRAFTS.index(export_there.draft)]
     both = [c for c in known if {file_name(c, record, other) for record in (False, True)} & there.keys()]
     return {name: text for name, text in published(both, other, export_there.base_url).items() if name in there}
 
 
 def _reasons(name: str, content: str, there: Folder) -> Iterator[str]:
-    """What is wrong with a file that should have this content."""
+    """Return what is wrong with a file that should have this content."""
     found = there.get(name)
     if found is None:
         yield "cannot be read" if name in there else "missing"
@@ -324,7 +324,7 @@ def _files(root: Path) -> dict[str, str | None]:
 
 
 def _json_files(folder: Path) -> list[Path]:
-    """The JSON files in a folder. Raises `CallError` for what cannot be read."""
+    """Return the JSON files in a folder. Raises `CallError` for what cannot be read."""
     found = list_files(str(folder), (".json",)).data if folder.is_dir() else []
     for file, refused in found:
         if refused:
@@ -333,7 +333,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _text(path: Path) -> str | None:
-    """What a file holds, to the byte; None when it cannot be read."""
+    """Return what a file holds, to the byte; None when it cannot be read."""
     try:
         return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -341,7 +341,7 @@ def _text(path: Path) -> str | None:
 
 
 def diff(old: FolderPath, new: FolderPath, record: bool = False) -> SchemaDiff:
-    """What changed between two schemas (files, or ids of contracts) or two folders of them."""
+    """Return what changed between two schemas (files, or ids of contracts) or two folders of them."""
     name = os.fspath(new)
     before, now = _schemas(os.fspath(old), record), _schemas(name, record)
     if isinstance(before, dict) != isinstance(now, dict):

@@ -102,7 +102,7 @@ STRUCT = "__struct__"
 
 @cache
 def model_of(struct: type[Struct], whole_file: bool = True) -> type[StrictModel]:
-    """The model of a result. `whole_file`: it is a file, which may have a `$schema` key."""
+    """Return the model of a result. `whole_file`: it is a file, which may have a `$schema` key."""
     hints = get_type_hints(struct, include_extras=True)
     optional: frozenset[str] = getattr(struct, "_optional", frozenset()) | getattr(struct, "_values", frozenset())
     fields: dict[str, Any] = {
@@ -123,7 +123,7 @@ def model_of(struct: type[Struct], whole_file: bool = True) -> type[StrictModel]
 
 
 def _field_type(hint: Any) -> Any:
-    """The Pydantic type of a field."""
+    """Return the Pydantic type of a field."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         if inner[1] == "Subgroups":

@@ -43,12 +43,12 @@ def _tupled(value: object) -> object:
 
 @cache
 def built_in_kinds() -> dict[str, type[Rule]]:
-    """The kinds of rules of this package. Plugins can define others."""
+    """Return the kinds of rules of this package. Plugins can define others."""
     kinds = (kind for scope in (RecordRule, CollectionRule, CrossFileRule) for kind in scope.__subclasses__())
     return {kind.kind: kind for kind in kinds if kind.__module__.startswith(f"{__name__}.")}
 
 
 def unpublish(data: JsonObject) -> Rule:
-    """The rule that was published as this JSON."""
+    """Return the rule that was published as this JSON."""
     fields: JsonObject = {name: _tupled(value) for name, value in data.items() if name not in ("kind", "scope")}
     return built_in_kinds()[data["kind"]](**fields)

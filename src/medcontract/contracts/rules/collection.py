@@ -65,14 +65,14 @@ class Unique(CollectionRule, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, within: str, field: str, hint: str) -> Unique:
-        """The rule about an id."""
+        """Return the rule about an id."""
         return cls(within=within, fields=(field,), code="MC201", message=f"'{field}' is repeated", hint=hint)
 
     def begin(self) -> UniqueIndex:
         return UniqueIndex(self)
 
     def repeated(self, ref: Ref | None = None) -> Finding:
-        """The finding about a record with the same values as an earlier one."""
+        """Return the finding about a record with the same values as an earlier one."""
         return self.finding((self.fields[-1],), ref)
 
 
@@ -183,7 +183,7 @@ class UniqueIndex(Accumulator):
 
     @cached_property
     def suspects(self) -> Collection[object]:
-        """The keys that occurred more than once, known once all records were seen."""
+        """Return the keys that occurred more than once, known once all records were seen."""
         self._store()
         if self.sink and not self._count:
             return self.sink.repeated_keys()
@@ -210,7 +210,7 @@ class UniqueIndex(Accumulator):
         return [place for place, key in enumerate(map(self.key, values)) if key in self.suspects]
 
     def find_first(self, value: object, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
-        """The second pass over a record: the place of an earlier one with the same key, if there is one.
+        """Return the place of an earlier record with the same key, if there is one; for the second pass over the file.
 
         `ref` is the position of the record, `part` its file if several files hold the list.
         """
@@ -221,7 +221,7 @@ class UniqueIndex(Accumulator):
         return first
 
     def repeated(self, ref: Ref, part: Part, first: tuple[Ref, Part]) -> Finding:
-        """The finding about a record whose key occurred first at another place."""
+        """Return the finding about a record whose key occurred first at another place."""
         finding = self.rule.repeated(ref)
         if first[1] == part:
             return finding._replace(first=first[0])
@@ -233,7 +233,7 @@ _BLOCK = 1000
 
 
 def is_ascending(keys: Iterable[Any]) -> bool:
-    """Whether each key is larger than the one before it."""
+    """Return whether each key is larger than the one before it."""
     try:
         return all(starmap(lt, pairwise(keys)))
     except TypeError:  # an optional field

@@ -74,13 +74,13 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
 
 
 def record_checks(rules: Iterable[CrossFileRule], others: Mapping[str, OtherFile]) -> list[RecordCheck]:
-    """The checks of one record, for rules whose other file is given (by contract)."""
+    """Return the checks of one record, for rules whose other file is given (by contract)."""
     checks = [rule.record_check(others[rule.other]) for rule in rules if rule.other in others]
     return [check for check in checks if check is not None]
 
 
 def run_checks(checks: Sequence[RecordCheck], record: object) -> list[Finding]:
-    """The findings of all checks about one record."""
+    """Return the findings of all checks about one record."""
     return [finding for check in checks if (finding := check(record)) is not None]
 
 
@@ -279,19 +279,19 @@ _DECIMAL = f"an expected id is the same without '.0'; {_KEEP_TEXT}"
 
 
 def lost_zeros_hint(key: object, ids: Collection[object]) -> str | None:
-    """The hint for an id, or a tuple of them, that would be among the others if it had been kept as text."""
+    """Return the hint for an id, or a tuple of them, that would be among the others if it had been kept as text."""
     found = next((hint for other, hint in originals(key) if other in ids), None)
     return found or (_SCIENTIFIC_HINT if is_scientific(key) else None)
 
 
 def is_scientific(key: object) -> bool:
-    """Whether an id, or one of a tuple, is what spreadsheets make of a long number, of which digits are lost."""
+    """Return whether an id, or one of a tuple, is what spreadsheets make of a long number, of which digits are lost."""
     parts = key if isinstance(key, tuple) else (key,)
     return any(isinstance(part, str) and _SCIENTIFIC.fullmatch(part) for part in parts)
 
 
 def originals(key: object) -> Iterator[tuple[object, str]]:
-    """The ids that an id, or a tuple of them, may have been before it was changed, and the hint for that."""
+    """Return the ids that an id, or a tuple of them, may have been before it was changed, and the hint for that."""
     parts = key if isinstance(key, tuple) else (key,)
     for position, part in enumerate(parts):
         for text, hint in _originals(part) if isinstance(part, str) else ():
@@ -300,7 +300,7 @@ def originals(key: object) -> Iterator[tuple[object, str]]:
 
 
 def _originals(text: str) -> Iterator[tuple[str, str]]:
-    """What the text may have been, and the hint for that."""
+    """Return what the text may have been, and the hint for that."""
     whole = re.sub(r"(?<=[0-9])\.0+\Z", "", text)
     if whole != text:
         yield whole, _DECIMAL
@@ -309,7 +309,7 @@ def _originals(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _with_zeros(text: str) -> Iterator[str]:
-    """The text without leading zeros, or with more of them, in its first or its last number."""
+    """Return the text without leading zeros, or with more of them, in its first or its last number."""
     numbers = list(_NUMBER.finditer(text))
     for match in {number.start(): number for number in numbers[:1] + numbers[-1:]}.values():
         before, digits, after = text[: match.start()], match.group().lstrip("0") or "0", text[match.end() :]

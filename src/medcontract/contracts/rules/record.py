@@ -29,7 +29,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     severity: Severity = "error"
 
     def publish(self) -> JsonObject:
-        """The rule as JSON."""
+        """Return the rule as JSON."""
         data: JsonObject = {"kind": self.kind, "scope": self.scope}
         for name in self.__struct_fields__:
             value = getattr(self, name)
@@ -51,11 +51,11 @@ class RecordRule(Rule, frozen=True, kw_only=True):
     scope: ClassVar = "object"
 
     def check(self, value: Any) -> Sequence[Finding]:
-        """What is wrong; an empty tuple if nothing is."""
+        """Return what is wrong; an empty tuple if nothing is."""
         raise NotImplementedError
 
     def all_pass(self, values: Sequence[object]) -> bool:
-        """Whether all values satisfy the rule."""
+        """Return whether all values satisfy the rule."""
         return not any(map(self.check, values))
 
 
@@ -174,7 +174,7 @@ class Distinct(RecordRule, frozen=True, kw_only=True):
 
 
 def _repeated(items: Sequence[object]) -> list[int]:
-    """The indexes of items that equal an earlier one."""
+    """Return the indexes of items that equal an earlier one."""
     seen: set[object] = set()
     found = []
     for index, item in enumerate(items):
