@@ -81,7 +81,7 @@ class Finding(NamedTuple):
         return f"{self.name} {self.statement}" if self.name else self.statement
 
 
-_IN_WORDS = {
+TYPES_IN_WORDS = {
     "string": "a string", "number": "a number", "integer": "an integer", "boolean": "true or false",
     "array": "a list", "object": "an object",
 }  # fmt: skip
@@ -89,7 +89,7 @@ _IN_WORDS = {
 
 def in_words(json_type: str) -> str:
     """Return a JSON type, or what `Finding.got` may be instead, with an article where it needs one."""
-    return _IN_WORDS.get(json_type, json_type)
+    return TYPES_IN_WORDS.get(json_type, json_type)
 
 
 def json_type(value: object) -> str:

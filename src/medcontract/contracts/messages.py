@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
+from medcontract.problems import TYPES_IN_WORDS
 
 MESSAGES = {
     "missing": "is missing",
@@ -36,14 +37,6 @@ NAMES = {
     "column without a name": "a column without a name",
 }
 """How values are called."""
-TYPES = {
-    "string": "a string",
-    "number": "a number",
-    "integer": "an integer",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
-}
 HINTS = {
     "not here": "remove it, or remove 'error' if there was none",
     "did you mean": "did you mean '{name}'?",
@@ -58,4 +51,4 @@ HINTS = {
 def exported() -> dict[str, dict[str, str]]:
     """Return all texts, for other languages."""
     patterns = {pattern: description for pattern, description in PATTERN_DESCRIPTIONS.items() if pattern != NON_BLANK}
-    return {"messages": MESSAGES, "names": NAMES, "types": TYPES, "patterns": patterns, "hints": HINTS}
+    return {"messages": MESSAGES, "names": NAMES, "types": TYPES_IN_WORDS, "patterns": patterns, "hints": HINTS}

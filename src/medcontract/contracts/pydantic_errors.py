@@ -74,7 +74,7 @@ def _check(adapter: TypeAdapter[T], value: object) -> Checked[T]:
 _MOST_ITEMS = 1000
 
 
-class _Part(list[object]):
+class _FirstItems(list[object]):
     """The first items of a long list."""
 
     whole = 0
@@ -87,7 +87,7 @@ def cut_down(value: Any, names: frozenset[str]) -> Any:
         items = [cut_down(item, names) for item in value[:_MOST_ITEMS]]
         if len(value) <= _MOST_ITEMS:
             return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-        part = _Part(items)
+        part = _FirstItems(items)
         part.whole = len(value)
         return part
     if isinstance(value, dict):
@@ -132,8 +132,9 @@ def _findings(error: dict[str, Any], path: Path) -> Iterator[Finding]:
         message = f"{value_name(path)}: {_without(str(error['ctx']['error']), given)}"
         yield Finding("MC110", message, path=path, value=shown_value(given))
     else:
-        make = _BY_TYPE.get(error["type"], _invalid)
-        finding = make(context, given)
+        kind = error["type"]
+        make = _BY_TYPE.get(kind, _invalid)
+        finding = _beyond_limit(kind, context, given) if kind in _LIMITS else make(context, given)
         if finding:
             yield finding._replace(path=path, value=shown_value(given), name=value_name(path))
 
@@ -225,37 +226,32 @@ _LARGEST_WRITTEN = 1e16
 """Larger numbers are written with an exponent."""
 
 
-def _bound(name: str, key: str) -> Callable[[Context, Any], Finding]:
-    def make(context: Context, given: object) -> Finding:
-        return Finding("MC105", MESSAGES[name].format(bound=_number(context[key])))
-
-    return make
-
-
 def _number(bound: float) -> str:
     return str(int(bound)) if bound == int(bound) and abs(bound) < _LARGEST_WRITTEN else repr(bound)
 
 
-def _count(given: list[object] | _Part) -> int:
-    return given.whole if isinstance(given, _Part) else len(given)
+_LIMITS = {
+    "greater_than_equal": ("MC105", "minimum", "ge", ""),
+    "greater_than": ("MC105", "exclusiveMinimum", "gt", ""),
+    "less_than_equal": ("MC105", "maximum", "le", ""),
+    "less_than": ("MC105", "exclusiveMaximum", "lt", ""),
+    "string_too_short": ("MC107", "minLength", "min_length", "character"),
+    "string_too_long": ("MC107", "maxLength", "max_length", "character"),
+    "too_short": ("MC108", "minItems", "min_length", "item"),
+    "too_long": ("MC108", "maxItems", "max_length", "item"),
+}
+"""The code, the message, the name of the limit in the context, and what is counted, by the type of the error."""
 
 
-def _too_few(context: Context, given: list[object]) -> Finding | None:
-    count = _count(given)
-    if count >= context["min_length"]:
+def _beyond_limit(kind: str, context: Context, given: Any) -> Finding | None:
+    code, message, key, unit = _LIMITS[kind]
+    limit = context[key]
+    if not unit:
+        return Finding(code, MESSAGES[message].format(bound=_number(limit)))
+    count = given.whole if isinstance(given, _FirstItems) else len(given)
+    if kind == "too_short" and count >= limit:
         return None  # Pydantic counts only valid items; the invalid ones have separate findings
-    return Finding("MC108", MESSAGES["minItems"].format(count=plural(context["min_length"], "item"), got=count))
-
-
-def _too_many(context: Context, given: list[object]) -> Finding:
-    return Finding("MC108", MESSAGES["maxItems"].format(count=plural(context["max_length"], "item"), got=_count(given)))
-
-
-def _text_length(name: str, key: str) -> Callable[[Context, Any], Finding]:
-    def make(context: Context, given: str) -> Finding:
-        return Finding("MC107", MESSAGES[name].format(count=plural(context[key], "character"), got=len(given)))
-
-    return make
+    return Finding(code, MESSAGES[message].format(count=plural(limit, unit), got=count))
 
 
 def _not_here(context: Context, given: object) -> Finding:
@@ -285,16 +281,8 @@ def _may_be_data(word: str) -> bool:
     return len(word) > _SHORT or any(c.isdigit() for c in word)
 
 
-_BY_TYPE: dict[str, Callable[[Context, Any], Finding | None]] = {
+_BY_TYPE: dict[str, Callable[[Context, Any], Finding]] = {
     "none_required": _not_here,
     "literal_error": _unknown_value,
     "string_pattern_mismatch": _pattern,
-    "string_too_short": _text_length("minLength", "min_length"),
-    "string_too_long": _text_length("maxLength", "max_length"),
-    "too_short": _too_few,
-    "too_long": _too_many,
-    "greater_than_equal": _bound("minimum", "ge"),
-    "greater_than": _bound("exclusiveMinimum", "gt"),
-    "less_than_equal": _bound("maximum", "le"),
-    "less_than": _bound("exclusiveMaximum", "lt"),
 }

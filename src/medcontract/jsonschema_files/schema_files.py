@@ -185,7 +185,7 @@ def _error_at(source: Source, offset: int, message: str, hint: str | None) -> Ca
 # --- all files
 
 
-class Node(NamedTuple):
+class LocatedSchema(NamedTuple):
     """A schema and its location."""
 
     schema: Any
@@ -223,10 +223,10 @@ class SchemaSet:
         """Whether what a reference means may depend on the references before it."""
         self._check, self._folders = check, folders
         self._files: dict[str, SchemaFile] = {}
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, LocatedSchema] = {}
         self._targets: dict[int, list[AnySchema]] = {}
         """The targets of the references of each schema, by its id()."""
-        self._open: deque[tuple[Node, str]] = deque()
+        self._open: deque[tuple[LocatedSchema, str]] = deque()
         self._known_keys: dict[int, set[str]] = {}
 
     def load(self, file: SchemaFile) -> None:
@@ -260,7 +260,7 @@ class SchemaSet:
         return [*self._targets.get(id(schema), ()), *self.draft.applied_to_same_value(schema)]
 
     def _add(self, file: SchemaFile) -> None:
-        root = Node(file.contents, file, (), file.uri)
+        root = LocatedSchema(file.contents, file, (), file.uri)
         self._check_draft(root)
         self._check(self.draft, file, file.contents, ())
         file = file._replace(id=root.absolute("$id", file.id).rstrip("#"))
@@ -271,7 +271,7 @@ class SchemaSet:
         resource = self.draft.specification.create_resource(file.contents)
         self.registry = self.registry.with_resources((uri, resource) for uri in (file.uri, file.id)).crawl()
 
-    def _walk(self, root: Node) -> None:
+    def _walk(self, root: LocatedSchema) -> None:
         """Traverse a schema and all schemas inside it: note references, check patterns."""
         stack = [root]
         while stack:
@@ -290,15 +290,15 @@ class SchemaSet:
             for inner in self.draft.subschemas(node.schema):
                 if isinstance(inner.schema, bool) and not self.draft.keeps_boolean(inner.path[0]):
                     inner.holder[inner.key] = {} if inner.schema else {"not": {}}
-                stack.append(Node(inner.schema, node.file, (*node.path, *inner.path), node.base))
+                stack.append(LocatedSchema(inner.schema, node.file, (*node.path, *inner.path), node.base))
 
-    def _check_draft(self, node: Node) -> None:
+    def _check_draft(self, node: LocatedSchema) -> None:
         draft = draft_of(node.file, node.schema, node.path, self.draft)
         if draft is not self.draft:
             message = f"this schema is {draft.name}, but the one that refers to it is {self.draft.name}"
             raise node.error(("$schema",), message, "use the same draft for schemas that refer to each other")
 
-    def _resolve(self, node: Node, keyword: str) -> None:
+    def _resolve(self, node: LocatedSchema, keyword: str) -> None:
         text = node.schema[keyword]
         inside = text.startswith("#")
         uri, fragment = (node.base, text[1:]) if inside else urldefrag(node.absolute(keyword, text))
@@ -321,9 +321,9 @@ class SchemaSet:
             file = self._files.get(uri, node.file)  # inside an unknown keyword, so not traversed yet
             path = _path(file.contents, fragment)
             self._check(self.draft, file, target, path)
-            self._walk(Node(target, file, path, uri))
+            self._walk(LocatedSchema(target, file, path, uri))
 
-    def _read(self, path: str, node: Node, keyword: str) -> str:
+    def _read(self, path: str, node: LocatedSchema, keyword: str) -> str:
         """Read the file that a reference refers to. Returns its URI."""
         if all(leads_out_of(folder, path) for folder in self._folders):
             hint = words("if you trust the schema, allow it with ", option("--allow-refs", "DIR"))
@@ -335,7 +335,7 @@ class SchemaSet:
             self._add(file)
         return file.uri
 
-    def _local(self, uri: str, node: Node, keyword: str) -> str:
+    def _local(self, uri: str, node: LocatedSchema, keyword: str) -> str:
         """Return the URI of the local file for this URI. Raises `CallError` if there is none."""
         parts, text = urlsplit(uri), urlsplit(str(node.schema[keyword]))
         declared = urljoin(node.file.id, text.path)
@@ -356,7 +356,7 @@ class SchemaSet:
         raise node.unusable(keyword, "no schema has this $id", "only schemas in local files can be referred to")
 
 
-def _check_patterns(node: Node) -> None:
+def _check_patterns(node: LocatedSchema) -> None:
     patterns: list[tuple[Path, str]] = [(("pattern",), node.schema["pattern"])] if "pattern" in node.schema else []
     patterns += [(("patternProperties", each), each) for each in node.schema.get("patternProperties", ())]
     for place, pattern in patterns:

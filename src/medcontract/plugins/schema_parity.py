@@ -73,7 +73,7 @@ def schema_is_complete(contract: AnyContract) -> bool:
     """
     try:
         core_schemas = [_core_schema(contract.model)] + ([_core_schema(contract.record)] if contract.list_key else [])
-        walk = _Walk(contract)
+        walk = _ModelCheck(contract)
         for core_schema in core_schemas:
             walk.root(core_schema)
     except (PydanticUserError, PydanticUndefinedAnnotation, SchemaError) as error:
@@ -87,7 +87,7 @@ def _core_schema(model: Any) -> CoreSchema:
     return dict(adapter.core_schema)
 
 
-class _Walk:
+class _ModelCheck:
     """One pass over the core schema of a contract's models."""
 
     def __init__(self, contract: AnyContract) -> None:

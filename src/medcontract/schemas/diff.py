@@ -30,7 +30,7 @@ Alternatives = dict[str, list[Node]]
 _ARTICLES = {"array": "a list", "integer": "an integer", "null": "null", "object": "an object", "boolean": "a boolean"}
 
 
-class Change(NamedTuple):
+class Difference(NamedTuple):
     """What changed, where, and in which direction."""
 
     pointer: str
@@ -48,8 +48,8 @@ class Change(NamedTuple):
         return "readers" if self.looser else "none"
 
 
-def unjudged(pointer: str, what: str) -> Change:
-    return Change(pointer, f"{what}: cannot be judged", tighter=True, looser=True)
+def unjudged(pointer: str, what: str) -> Difference:
+    return Difference(pointer, f"{what}: cannot be judged", tighter=True, looser=True)
 
 
 def compare_files(old: Mapping[str, AnySchema], new: Mapping[str, AnySchema]) -> list[SchemaChange]:
@@ -60,9 +60,9 @@ def compare_files(old: Mapping[str, AnySchema], new: Mapping[str, AnySchema]) ->
     found: list[SchemaChange] = []
     for path in sorted(old.keys() | new.keys()):
         if path not in old:
-            changes = [Change("", "schema added")]
+            changes = [Difference("", "schema added")]
         elif path not in new:
-            changes = [Change("", "schema removed", tighter=True)]
+            changes = [Difference("", "schema removed", tighter=True)]
         else:
             try:
                 changes = compare(old[path], new[path])
@@ -72,19 +72,19 @@ def compare_files(old: Mapping[str, AnySchema], new: Mapping[str, AnySchema]) ->
     return found
 
 
-def compare(old: AnySchema, new: AnySchema) -> list[Change]:
+def compare(old: AnySchema, new: AnySchema) -> list[Difference]:
     """Return the changes from one JSON Schema to another, in the order of the schema."""
-    changes = _Walk().nodes(read(old, old), read(new, new), "the top level")
+    changes = _Comparison().nodes(read(old, old), read(new, new), "the top level")
     return list(dict.fromkeys([*changes, *_compare_rules(old, new)]))
 
 
-class _Walk:
+class _Comparison:
     """Compares each pair of schemas once: definitions are used often, and may be recursive."""
 
     def __init__(self) -> None:
         self.seen: set[tuple[str, str, frozenset[str]]] = set()
 
-    def nodes(self, old: Node, new: Node, label: str) -> Iterator[Change]:
+    def nodes(self, old: Node, new: Node, label: str) -> Iterator[Difference]:
         """Compare the accepted types, and the alternatives for each type."""
         yield from _remarks(old, new, label)
         before, now = _alternatives(old), _alternatives(new)
@@ -95,13 +95,13 @@ class _Walk:
                 if one and other:
                     pairs.setdefault((one, other), set()).add(kind)
                 elif one:
-                    yield Change(one.at, f"an alternative of {label} was removed", tighter=True)
+                    yield Difference(one.at, f"an alternative of {label} was removed", tighter=True)
                 elif other:
-                    yield Change(other.at, f"an alternative of {label} was added", looser=True)
+                    yield Difference(other.at, f"an alternative of {label} was added", looser=True)
         for (one, other), kinds in pairs.items():
             yield from self._pair(one, other, frozenset(kinds), label)
 
-    def _pair(self, old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Change]:
+    def _pair(self, old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Difference]:
         """Compare two schemas for values of these types."""
         yield from _remarks(old, new, label)
         pair = (old.identity, new.identity, kinds)
@@ -127,19 +127,19 @@ class _Walk:
                 yield from self.nodes(old.child(word), new.child(word), label)
         yield from _unknown([word for word in words if word not in judged], old, new, label)
 
-    def _properties(self, old: Node, new: Node, label: str) -> Iterator[Change]:
+    def _properties(self, old: Node, new: Node, label: str) -> Iterator[Difference]:
         before, now = (node.words.get("properties", {}) for node in (old, new))
         for name in dict.fromkeys([*now, *before]):
             one, other = old.property(name), new.property(name)
             if (name in now) != (name in before) and not (one.never or other.never):
                 what = "no longer" if name in before else "now"
-                yield Change((one if name in before else other).at, f"'{name}' is {what} listed in 'properties'")
+                yield Difference((one if name in before else other).at, f"'{name}' is {what} listed in 'properties'")
             yield from self.nodes(one, other, f"'{name}'")
         one, other = (node.child("additionalProperties") for node in (old, new))
         yield from self.nodes(one, other, f"any other key of {label}")
 
 
-def _types(before: Alternatives, now: Alternatives, label: str) -> Iterator[Change]:
+def _types(before: Alternatives, now: Alternatives, label: str) -> Iterator[Difference]:
     gone, added = before.keys() - now.keys(), now.keys() - before.keys()
     if not gone and not added:
         return
@@ -151,7 +151,7 @@ def _types(before: Alternatives, now: Alternatives, label: str) -> Iterator[Chan
         message = f"{label} may {'no longer' if gone else 'now also'} be {_named(gone or added)}"
     node = now[min(added)][0] if added else before[min(gone)][0]
     place = node.place("type") if before and now and "type" in node.words else node.at
-    yield Change(place, message, tighter=bool(gone), looser=bool(added))
+    yield Difference(place, message, tighter=bool(gone), looser=bool(added))
 
 
 def _named(kinds: AbstractSet[str]) -> str:
@@ -205,21 +205,21 @@ def _paired(old: list[Node], new: list[Node]) -> Iterator[tuple[Node | None, Nod
 _NUMBER = frozenset({"integer", "fraction"})
 
 
-def _values(old: Node, new: Node, label: str) -> Iterator[Change]:
+def _values(old: Node, new: Node, label: str) -> Iterator[Difference]:
     """`enum`, and `const`, which is an enumeration with one value."""
     before, now = _listed_values(old), _listed_values(new)
     node = old if now is None else new
     place = node.place("const" if "const" in node.words else "enum")
     if before is None and now is not None:
-        yield Change(place, f"{label} must now be one of {listed(now.values())}", tighter=True)
+        yield Difference(place, f"{label} must now be one of {listed(now.values())}", tighter=True)
     elif before is not None and now is None:
-        yield Change(place, f"{label} no longer has to be one of {listed(before.values())}", looser=True)
+        yield Difference(place, f"{label} no longer has to be one of {listed(before.values())}", looser=True)
     elif before is not None and now is not None:
         gone, added = (listed(a[k] for k in a if k not in b) for a, b in ((before, now), (now, before)))
         if gone:
-            yield Change(place, f"{label} no longer accepts {gone}", tighter=True)
+            yield Difference(place, f"{label} no longer accepts {gone}", tighter=True)
         if added:
-            yield Change(place, f"{label} now also accepts {added}", looser=True)
+            yield Difference(place, f"{label} now also accepts {added}", looser=True)
 
 
 def _listed_values(node: Node) -> JsonObject | None:
@@ -242,7 +242,7 @@ _LIMITS = (
 _SIDES = {(1, False): "at least", (1, True): "more than", (-1, False): "at most", (-1, True): "less than"}
 
 
-def _limits(old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Change]:
+def _limits(old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Difference]:
     """Lower and upper limits of a number, or of the number of characters, items or keys."""
     for kind, sign, words, none, demand in _LIMITS:
         before, now = (  # the limit (negative for upper ones), whether it is excluded, its keyword: larger is tighter
@@ -255,23 +255,25 @@ def _limits(old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator
         message = f"{label} must now {must}" + (f"; before, it had to {was}" if before[2] else "")
         message = message if now[2] else f"{label} no longer has to {was}"
         place, tighter = (new.place(now[2]) if now[2] else old.place(before[2])), now[:2] > before[:2]
-        yield Change(place, message, tighter=tighter, looser=not tighter)
+        yield Difference(place, message, tighter=tighter, looser=not tighter)
 
 
-def _required(old: Node, new: Node) -> Iterator[Change]:
+def _required(old: Node, new: Node) -> Iterator[Difference]:
     before, now = (dict.fromkeys(node.words.get("required", ())) for node in (old, new))
-    yield from (Change(new.place("required"), f"'{n}' is now required", tighter=True) for n in now if n not in before)
     yield from (
-        Change(old.place("required"), f"'{n}' is no longer required", looser=True) for n in before if n not in now
+        Difference(new.place("required"), f"'{n}' is now required", tighter=True) for n in now if n not in before
+    )
+    yield from (
+        Difference(old.place("required"), f"'{n}' is no longer required", looser=True) for n in before if n not in now
     )
 
 
-def _demand(word: str, old: Node, new: Node, label: str) -> Iterator[Change]:
+def _demand(word: str, old: Node, new: Node, label: str) -> Iterator[Difference]:
     """A keyword that can only restrict values, and that can only be compared for equality."""
     if word in new.words and word not in old.words:
-        yield Change(new.place(word), f"{label} must now satisfy '{word}'", tighter=True)
+        yield Difference(new.place(word), f"{label} must now satisfy '{word}'", tighter=True)
     elif word in old.words and word not in new.words:
-        yield Change(old.place(word), f"{label} no longer has to satisfy '{word}'", looser=True)
+        yield Difference(old.place(word), f"{label} no longer has to satisfy '{word}'", looser=True)
     else:
         yield from _unknown([word], old, new, label)
 
@@ -291,14 +293,14 @@ def _without(node: Node, *words: str) -> Node:
     return replace(node, words={word: value for word, value in node.words.items() if word not in words})
 
 
-def _remarks(old: Node, new: Node, label: str) -> Iterator[Change]:
+def _remarks(old: Node, new: Node, label: str) -> Iterator[Difference]:
     """Annotations, which do not affect validation."""
     for word in dict.fromkeys([*old.words, *new.words]):
         if is_annotation(word) and word != "x-medcontract-rules" and _text(old, word) != _text(new, word):
-            yield Change(*_what(word, old, new, label))
+            yield Difference(*_what(word, old, new, label))
 
 
-def _unknown(words: list[str], old: Node, new: Node, label: str) -> Iterator[Change]:
+def _unknown(words: list[str], old: Node, new: Node, label: str) -> Iterator[Difference]:
     """Other keywords, which can only be compared for equality."""
     yield from (unjudged(*_what(word, old, new, label)) for word in words if not _same(word, old, new))
 
@@ -332,7 +334,7 @@ Placed = tuple[str, JsonObject]
 """A rule and its pointer."""
 
 
-def _compare_rules(old: AnySchema, new: AnySchema) -> Iterator[Change]:
+def _compare_rules(old: AnySchema, new: AnySchema) -> Iterator[Difference]:
     """Return the changes between the rules of two schemas."""
     stated = [schema.get(RULES_KEYWORD, []) if isinstance(schema, dict) else [] for schema in (old, new)]
     if not all(isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules) for rules in stated):
@@ -358,37 +360,37 @@ def _bounds(rule: JsonObject) -> dict[str, tuple[int, float]]:
     return {name: bound for name, bound in known.items() if type(rule.get(name, 0)) in (int, float)}
 
 
-def _same_subject(before: list[Placed], now: list[Placed]) -> Iterator[Change]:
+def _same_subject(before: list[Placed], now: list[Placed]) -> Iterator[Difference]:
     """Rules that differ only in severity or bounds, such as two limits of one field: equal ones are paired first."""
     same = {key(rule) for _, rule in before} & {key(rule) for _, rule in now}
     old, new = (sorted(rules, key=lambda r: (key(r[1]) not in same, key(r[1]))) for rules in (before, now))
     for (_, rule), (place, changed) in zip(old, new, strict=False):
         yield from _changed(rule, changed, place)
     for place, rule in old[len(new) :]:
-        yield Change(place, f"rule removed: {_described(rule)}", looser=_is_error(rule))
+        yield Difference(place, f"rule removed: {_described(rule)}", looser=_is_error(rule))
     for place, rule in new[len(old) :]:
-        yield Change(place, f"rule added: {_described(rule)}", tighter=_is_error(rule))
+        yield Difference(place, f"rule added: {_described(rule)}", tighter=_is_error(rule))
 
 
 def _is_error(rule: JsonObject) -> bool:
     return bool(rule.get("severity", "error") != "warning")
 
 
-def _changed(old: JsonObject, new: JsonObject, place: str) -> Iterator[Change]:
+def _changed(old: JsonObject, new: JsonObject, place: str) -> Iterator[Difference]:
     was, now = _is_error(old), _is_error(new)
     if was != now:
         message = f"now {'an error' if now else 'only a warning'}: {_described(new)}"
-        yield Change(f"{place}/severity", message, tighter=now, looser=was)
+        yield Difference(f"{place}/severity", message, tighter=now, looser=was)
     for name, (more, absent) in _bounds(new).items():
         before, after = old.get(name, absent), new.get(name, absent)
         tighter = (after > before) == (more > 0)
         if before != after:
             message = f"'{name}' of a rule changed from {before} to {after}: {_described(new)}"
             error = was or now
-            yield Change(f"{place}/{name}", message, tighter=error and tighter, looser=error and not tighter)
+            yield Difference(f"{place}/{name}", message, tighter=error and tighter, looser=error and not tighter)
     for name in _PROSE:
         if old.get(name) != new.get(name):
-            yield Change(f"{place}/{name}", f"'{name}' of a rule changed: {_described(new)}")
+            yield Difference(f"{place}/{name}", f"'{name}' of a rule changed: {_described(new)}")
 
 
 def _described(rule: JsonObject) -> str:
