@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from medcontract.challenges.contracts import Ids
-from medcontract.challenges.imitation import imitation
+from medcontract.challenges.examples import imitation
 from medcontract.challenges.model import Definition
 from medcontract.challenges.scorer import ChallengeScorer
 from medcontract.challenges.semantics import sign_problem

@@ -37,10 +37,6 @@ _MANY_IDS = 5000
 get_error = attrgetter("error")
 
 
-def _only_equal(label: str) -> tuple[str, ...]:
-    return (label,)
-
-
 class Vocabulary(Struct, frozen=True, kw_only=True):
     """Labels that no contract lists, such as names. A submission that uses other labels is reported."""
 
@@ -52,7 +48,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     """The labels in a record of the submission, for `preflight`."""
     kept: Callable[[Any], Iterable[str]] | None = None
     """The labels in the mark of a record, for `score` and rankings, which keep no records. Marks must be hashable."""
-    forms: Callable[[str], Iterable[str]] = _only_equal
+    forms: Callable[[str], Iterable[str]] = lambda label: (label,)
     """Two labels are equal if they have a form in common."""
     required: bool = False
     """Whether every expected item has labels, so that a submission without any cannot be right."""

@@ -145,7 +145,9 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         if parameter.any_text:
             return self._with({name: text})
         if parameter.choices:
-            return self._with({name: _choice(parameter, text)})
+            if text not in parameter.choices:
+                raise CallError(f"'{name}' must be {' or '.join(parameter.choices)}, not '{text}'")
+            return self._with({name: text})
         bounds = parameter.low, parameter.high, parameter.above, parameter.below
         value = decimal(f"'{name}'", text, *bounds)
         if parameter.whole and value != value.to_integral_value():
@@ -180,12 +182,6 @@ def _listed(known: Mapping[str, Parameter]) -> str:
     return f"the parameters are {', '.join(names[:_MOST_LISTED])}" + (f" and {left} more" if left > 0 else "")
 
 
-def _choice(parameter: Parameter, text: str) -> str:
-    if text not in parameter.choices:
-        raise CallError(f"'{parameter.name}' must be {' or '.join(parameter.choices)}, not '{text}'")
-    return text
-
-
 def decimal(
     what: str,
     text: str,
@@ -203,7 +199,7 @@ def decimal(
     too_high = value.is_finite() and high is not None and (value >= high if below else value > high)
     if not value.is_finite() or too_low or too_high:
         raise CallError(f"{what} must be {_described(low, high, above, below)}, not {text.strip()}")
-    if not _is_exact_double(value):
+    if Decimal(repr(float(value))) != value:
         raise CallError(
             f"'{text}' has more digits than a double can represent",
             "use fewer digits: the fingerprint contains the parameter as a double",
@@ -215,10 +211,6 @@ def _described(low: Decimal | None, high: Decimal | None, above: bool, below: bo
     bounds = [f"above {low}" if above else f"at least {low}"] if low is not None else []
     bounds += [f"below {high}" if below else f"at most {high}"] if high is not None else []
     return " and ".join(bounds) or "a number"
-
-
-def _is_exact_double(value: Decimal) -> bool:
-    return Decimal(repr(float(value))) == value
 
 
 def parameters(

@@ -106,8 +106,10 @@ def intervals_of(
     )  # fmt: skip
     few = f"there {'is' if sample.units == 1 else 'are'} only {plural(sample.units, 'unit')}: intervals are rough"
     warnings = (few,) if sample.units < _FEW_UNITS else ()
-    about_truth = tuple(_rare_classes(resampling.classes))
-    return WithIntervals(intervals=intervals, warnings=warnings, about_truth=about_truth)
+    rare = [f"{name} ({count})" for name, count in resampling.classes.items() if 0 < count < _FEW_CASES]
+    named = ", ".join(rare[:_MOST_NAMED]) + (", …" if len(rare) > _MOST_NAMED else "")
+    rough = f"fewer than {_FEW_CASES} cases of {named}: intervals that rest on them are rough"
+    return WithIntervals(intervals=intervals, warnings=warnings, about_truth=(rough,) if rare else ())
 
 
 def value_at(result: object, place: str) -> Any:
@@ -159,13 +161,6 @@ def headline_name(track: Track, finished: Finished) -> str:
     if finished.headline is None and finished.second is not None:
         return track.second
     return finished.headline_name or track.headline
-
-
-def _rare_classes(classes: Mapping[str, int]) -> Iterator[str]:
-    rare = [f"{name} ({count})" for name, count in classes.items() if 0 < count < _FEW_CASES]
-    if rare:
-        named = ", ".join(rare[:_MOST_NAMED]) + (", …" if len(rare) > _MOST_NAMED else "")
-        yield f"fewer than {_FEW_CASES} cases of {named}: intervals that rest on them are rough"
 
 
 # --- any track, also of a plugin --------------------------------------------------------------------------------------

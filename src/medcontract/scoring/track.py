@@ -139,10 +139,6 @@ class Auxiliary(Struct, frozen=True, kw_only=True):
     """The field of a collection with these ids: a reference to an invalid record is not reported again."""
 
 
-def _nothing(record: object) -> None:
-    """Only the id of the record is used."""
-
-
 class ExpectedIds(Struct, frozen=True, kw_only=True):
     """A file that lists the expected ids, for participants, who do not have the truth."""
 
@@ -151,8 +147,9 @@ class ExpectedIds(Struct, frozen=True, kw_only=True):
     """The contract of the truth that it replaces."""
     only: Callable[[Any], bool] | None = None
     """Selects the records that correspond to that truth, if not all do."""
-    item: Callable[[Any], Any] = _nothing
-    """Extracts what rules across files compare with the submission: an object with fields of that truth."""
+    item: Callable[[Any], Any] = lambda record: None
+    """Extracts what rules across files compare with the submission: an object with fields of that truth. By default,
+    only the id of the record is used."""
 
 
 class Roles(Struct, frozen=True, kw_only=True):

@@ -209,10 +209,6 @@ def _equal(counting: Counting, truths: Column, predictions: Column) -> MatchCoun
     return MatchCounts(matches, len(truths) - left_out, left_out)
 
 
-def _equal_numbers(counting: Counting, truths: Column, predictions: Column) -> MatchCounts:
-    return _equal(counting, _doubles(truths), _doubles(predictions))
-
-
 def _doubles(column: Column) -> list[float | None]:
     """Numbers of records are the doubles nearest to them."""
     return [None if value is None else float(value) for value in column]
@@ -226,10 +222,6 @@ def _matching(truths: Column, predictions: Column, matches: Callable[[Any, Any],
         elif p is not None and matches(y, p):
             found += 1
     return MatchCounts(found, len(truths) - left_out, left_out)
-
-
-def _within(counting: Counting, truths: Column, predictions: Column) -> MatchCounts:
-    return _matching(truths, predictions, within(counting.tolerance, relative=counting.relative))
 
 
 def within(tolerance: Fraction, *, relative: bool) -> Callable[[float, float], bool]:
@@ -401,8 +393,8 @@ _COUNT: dict[Counted, Callable[[Counting, Column, Column], Counts]] = {
     "classes": _classes,
     "numbers": _numbers,
     "equal": _equal,
-    "equal numbers": _equal_numbers,
-    "within": _within,
+    "equal numbers": lambda counting, y, p: _equal(counting, _doubles(y), _doubles(p)),
+    "within": lambda counting, y, p: _matching(y, p, within(counting.tolerance, relative=counting.relative)),
     "texts": _texts,
     "tokens": _tokens,
     "sequences": _tokens,
