@@ -9,7 +9,6 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 from tests.acceptance.test_browser import FLAGS, chromium
-from tests.html_pages import EXAMPLES
 from tests.scoring_files import CLASSES, document, model
 from tests.support import ROOT
 
@@ -46,19 +45,18 @@ def main() -> None:
         pages = {
             "score": medcontract.score(truth, teams / "Kranich"),
             "leaderboard": medcontract.leaderboard(truth, *sorted(teams.iterdir())),
-            "preflight": medcontract.preflight(EXAMPLES / "lesions"),
-            "validate": medcontract.validate_files([str(ROOT / "examples/bad/predictions.json")]),
         }
         browser = started.chromium.launch(executable_path=chromium(), args=FLAGS)
+        tab = browser.new_page(viewport={"width": 1000, "height": 900})
         for page, result in pages.items():
             file = folder / f"{page}.html"
-            text = result.to_html(show_values=page == "validate")
-            file.write_text(text.replace(f"{ROOT}/", ""), encoding="utf-8")
-            for scheme in ("light", "dark") if page == "score" else ("light",):
-                tab = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=scheme)
-                tab.goto(file.as_uri())
-                tab.screenshot(path=IMAGES / f"{page}{'-dark' if scheme == 'dark' else ''}.png")
-                tab.close()
+            file.write_text(result.to_html(), encoding="utf-8")
+            tab.goto(file.as_uri())
+            tab.screenshot(path=IMAGES / f"{page}.png")
+        tab.goto((ROOT / "docs" / "check.html").as_uri())
+        tab.set_input_files("#files", ROOT / "examples" / "bad" / "predictions.json")
+        tab.wait_for_selector(".verdict")
+        tab.screenshot(path=IMAGES / "check.png")
         browser.close()
 
 

@@ -52,8 +52,8 @@ function show({ ready, checks, files, skipped, none }) {
   } else {
     const missing = checks.filter(({ status }) => status === "skipped").length;
     const failed = checks.filter(({ status }) => status === "failed").length;
-    const more = missing ? ` ${counted(missing, "check")} of ${checks.length} could not be made.` : "";
-    verdict(ready ? "passed" : "failed", ready ? "READY" : "NOT READY", ready ? `${counted(checks.length - missing, "check")} passed.${more}` : `${failed} of ${counted(checks.length, "check")} failed.${more}`);
+    const outcome = ready ? `${checks.length - missing} of ${counted(checks.length, "check")} passed` : `${failed} of ${counted(checks.length, "check")} failed`;
+    verdict(ready ? "passed" : "failed", ready ? "READY" : "NOT READY", `${outcome}${missing ? `, ${missing} could not be made` : ""}.`);
     const list = element("ul", "", { class: "checks" });
     for (const { status, title, detail } of checks) {
       const item = element("li", "", { class: status });
