@@ -27,15 +27,7 @@ from medcontract.scoring.extraction.decision import (
     run_of,
     with_bounds,
 )
-from medcontract.scoring.extraction.documents import (
-    LAB,
-    NAME,
-    PRESCRIPTION,
-    Kind,
-    Label,
-    failed,
-    label_reader,
-)
+from medcontract.scoring.extraction.documents import LAB, NAME, PRESCRIPTION, Kind, Label, failed, label_reader
 from medcontract.scoring.extraction.explanations import breakdown, failure_modes, hints
 from medcontract.scoring.extraction.figures import (
     DocumentFigures,
@@ -198,10 +190,7 @@ class ExtractionScorer(Scorer):
         )  # fmt: skip
 
     def limits(
-        self,
-        pairings: Mapping[str, Pairing],
-        documents: Mapping[str, Any],
-        result: Mapping[str, Any] | None,
+        self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any], result: Mapping[str, Any] | None
     ) -> Iterator[Limit]:
         """The gates; without a result only those that do not need labels."""
         files = AuxiliaryFiles.of(documents)
@@ -299,10 +288,7 @@ TRACK = Track(
     protocol=PROTOCOL,
     figures=FIGURES,
     headline="mean_accuracy",
-    imitations=(
-        _imitation(PRESCRIPTION, "medications", "medicamentos"),
-        _imitation(LAB, "results", "resultados"),
-    ),
+    imitations=(_imitation(PRESCRIPTION, "medications", "medicamentos"), _imitation(LAB, "results", "resultados")),
     scorer=ExtractionScorer,
     options=(Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names are paired."),),
     comparison=Comparison(

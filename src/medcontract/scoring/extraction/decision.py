@@ -119,10 +119,7 @@ NEEDED = {
     "pipeline_success_rate": ("extraction/runs", "evaluation runs (extraction/runs), or labels"),
     "reliability": ("extraction/runs", "runs (extraction/runs)"),
     "offline_evidence": ("extraction/evidence", "evidence (extraction/evidence)"),
-    "standout_proofs": (
-        "extraction/evidence",
-        "evidence (extraction/evidence) and a manifest (extraction/manifest)",
-    ),
+    "standout_proofs": ("extraction/evidence", "evidence (extraction/evidence) and a manifest (extraction/manifest)"),
 }
 """For each gate: the contract of the files that fail it, and the files that are needed to check it."""
 

@@ -51,11 +51,7 @@ def _difference(miss: FieldMiss) -> FieldDifference:
 
 def failure_modes(documents: Sequence[Documents]) -> list[FailureMode]:
     """How often each field was wrong in each way, the most frequent first."""
-    found: Counter[tuple[str, str]] = Counter()
-    for each in documents:
-        for mark, times in each.different:
-            for mode in _modes(each, mark):
-                found[mode] += times
+    found = Counter(mode for each in documents for mark in each.marks for mode in _modes(each, mark))
     ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
     return [FailureMode(field=field, difference=difference, count=times) for (field, difference), times in ordered]
 
@@ -75,12 +71,8 @@ def _modes(documents: Documents, mark: DocMark) -> Iterator[tuple[str, str]]:
 def hints(documents: Sequence[Documents]) -> Iterator[str]:
     """Documents without a valid record, and the most frequent unmatched names that have a similar prediction."""
     yield from _without_record(documents)
-    found: Counter[tuple[str, str, float]] = Counter()
-    for each in documents:
-        for mark, times in each.different:
-            for _, report in mark.items:
-                if report.nearest:
-                    found[(report.name, *report.nearest)] += times
+    reports = (report for each in documents for mark in each.marks for _, report in mark.items)
+    found = Counter((report.name, *report.nearest) for report in reports if report.nearest)
     ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
     for (name, nearest, score), times in ordered[:_MOST_HINTS]:
         often = f" ({times:,} times)" if times > 1 else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -17,9 +16,10 @@ from medcontract.scoring.pairing import Pairing, marks
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, rounded, total
 from medcontract.scoring.scorer import Remark
+from medcontract.types import JsonObject
 
 
-class Documents(Struct, dict=True):
+class Documents(Struct):
     """The documents of one kind, sorted by their ids. Those of other cases can be added; with a weight, they repeat."""
 
     kind: Kind
@@ -46,16 +46,9 @@ class Documents(Struct, dict=True):
     def __mul__(self, times: int) -> Documents:
         return Documents(self.kind, *_in_order(self.ids * times, self.labels * times, self.marks * times))
 
-    @cached_property
-    def different(self) -> list[tuple[DocMark, int]]:
-        """The different marks, and how many documents have each of them. Equal marks may occur more than once."""
-        numbers = list(map(id, self.marks))  # to compare the marks would take much longer
-        known = dict(zip(numbers, self.marks, strict=True))
-        return [(known[number], times) for number, times in Counter(numbers).items()]
-
     def count(self, condition: Callable[[DocMark], bool]) -> int:
         """How many documents satisfy a condition."""
-        return sum(times for mark, times in self.different if condition(mark))
+        return sum(map(condition, self.marks))
 
 
 def _in_order(ids: list[str], *columns: list[Any]) -> list[list[Any]]:
@@ -100,9 +93,9 @@ def failed_documents(kind: Kind, failed: int, read: int) -> Iterator[Remark]:
 
 def _extra_items(documents: Sequence[Documents]) -> Iterator[Remark]:
     """Predicting every possible name finds all labeled ones, because no figure counts extra items."""
-    counted = [(mark, times) for each in documents for mark, times in each.different if is_processed(mark)]
-    predicted = sum(mark.predicted * times for mark, times in counted)
-    labeled = sum(mark.labeled * times for mark, times in counted)
+    counted = [mark for each in documents for mark in each.marks if is_processed(mark)]
+    predicted = sum(mark.predicted for mark in counted)
+    labeled = sum(mark.labeled for mark in counted)
     if predicted > _MANY_EXTRA * labeled:
         message = f"{predicted:,} items are predicted, but only {labeled:,} are labeled"
         yield Remark(
@@ -145,34 +138,28 @@ class Counts(NamedTuple):
 
 
 class DocumentFigures:
-    """The figures of the documents of one kind."""
+    """The figures of the documents of one kind. Many documents have the same counts, and so the same figures."""
 
     def __init__(self, documents: Documents, protocol: Protocol) -> None:
         self._documents, self._protocol = documents, protocol
-        self._times: Counter[Counts] = Counter()
-        for mark, times in documents.different:
-            self._times[Counts.of(mark)] += times
+        self._counts = list(map(Counts.of, documents.marks))
 
     def accuracy(self) -> Fraction | None:
         """The mean of the exact scores of all documents, times 100."""
-        documents = self._times.total()
-        return 100 * total(self._score(each) * n for each, n in self._times.items()) / documents if documents else None
+        times = Counter(self._counts)
+        scores = (score_of(each, self._documents.kind, self._protocol) * n for each, n in times.items())
+        return 100 * total(scores) / len(self._counts) if self._counts else None
 
-    def _score(self, counts: Counts) -> Fraction:
-        return score_of(counts, self._documents.kind, self._protocol)
-
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """The row of each document in the result."""
-        by_counts = {counts: self._row(counts) for counts in self._times}
-        by_mark = {id(mark): by_counts[Counts.of(mark)] for mark, _ in self._documents.different}
-        rows = map(by_mark.__getitem__, map(id, self._documents.marks))
-        return [{**row, "doc_id": doc_id} for row, doc_id in zip(rows, self._documents.ids, strict=True)]
+        row = {counts: self._row(counts) for counts in set(self._counts)}
+        ids = self._documents.ids
+        return [{"doc_id": doc_id, **row[counts]} for doc_id, counts in zip(ids, self._counts, strict=True)]
 
-    def _row(self, counts: Counts) -> dict[str, Any]:
+    def _row(self, counts: Counts) -> JsonObject:
         return {
-            "doc_id": "",
             "doc_type": self._documents.kind.doc_type,
-            "score": rounded(self._score(counts)),
+            "score": rounded(score_of(counts, self._documents.kind, self._protocol)),
             "recall": rounded(_recall(counts)),
             "field_accuracy": rounded(_field_accuracy(counts)),
             "matched": counts.matched,

@@ -7,14 +7,7 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from medcontract.results.tables import (
-    MOST_ROWS,
-    Distribution,
-    Table,
-    failure_modes_table,
-    figures_table,
-    number,
-)
+from medcontract.results.tables import MOST_ROWS, Distribution, Table, failure_modes_table, figures_table, number
 
 if TYPE_CHECKING:
     from medcontract.results.score import Processing, Score

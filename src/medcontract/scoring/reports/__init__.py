@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medcontract.contracts import registry
 from medcontract.problems import plural
@@ -22,7 +22,7 @@ from medcontract.results.tables import (
 )
 from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.plausibility import VALUE_CODE, Watch
-from medcontract.scoring.rational import exact_sum, mean_or_none, rounded
+from medcontract.scoring.rational import exact_sum, rounded
 from medcontract.scoring.reports.protocol import FIGURES, OF_RUNS, PROTOCOL
 from medcontract.scoring.reports.runs import (
     ENDED,
@@ -38,10 +38,10 @@ from medcontract.scoring.reports.runs import (
     reasons_of,
     row_of,
     sums_of,
-    total_of,
 )
 from medcontract.scoring.scorer import (
     Answers,
+    Documents,
     Finished,
     Limit,
     Notes,
@@ -51,22 +51,20 @@ from medcontract.scoring.scorer import (
     processed_counts,
     shown_id,
 )
-from medcontract.scoring.track import Auxiliary, Comparison, ExpectedIds, Imitation, Roles, Rows, Track
+from medcontract.scoring.track import Auxiliary, Comparison, ExpectedIds, Imitation, Result, Roles, Rows, Track
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
+    from medcontract.contracts import reports as contract
     from medcontract.scoring.resampling import Samples
     from medcontract.uncertainty.figures import Resampling
 
 
-def _measure(truth: Labels, record: Any) -> tuple[Labels, float]:
+def _measure(truth: Labels, record: contract.Prediction) -> tuple[Labels, float]:
     return labels_of(record), record.processing_time_sec
 
 
-def _run_ids(telemetry: Any) -> list[str]:
-    return [run.run_id for run in telemetry.runs]
-
-
-def _runs_by_id(telemetry: Any) -> dict[str, Any]:
+def _runs_by_id(telemetry: contract.Telemetry | None) -> dict[str, contract.Run]:
     return {} if telemetry is None else {run.run_id: run for run in telemetry.runs}
 
 
@@ -116,26 +114,23 @@ class ReportsScorer(Scorer):
         ]
         valid = not any(reasons)
         means = mean_of_runs(figures)
-        totals = [total_of(run) for run in figures]
-        total = mean_or_none(totals) if valid else None
         rows = [
             {
-                **row_of(exact, total if not why else None),
+                **row_of(exact, valid=not why),
                 "run_id": run,
                 "success_rate": rounded(Fraction(tally.processed[run], tally.expected)),
                 "valid": not why,
-                "reasons": list(why),
+                "reasons": why,
             }
-            for run, exact, total, why in zip(names, figures, totals, reasons, strict=True)
+            for run, exact, why in zip(names, figures, reasons, strict=True)
         ]
-        all_reasons = tuple(
-            f"run {shown_id(run)}: {why}" for run, each in zip(names, reasons, strict=True) for why in each
-        )
         return Finished(
-            result={**row_of(means, total), "runs": rows},
-            headline=total,
-            second=means.accuracy,
-            reasons=all_reasons,
+            result={**row_of(means, valid=valid), "runs": rows},
+            headline=means.figures["total_score"] if valid else None,
+            second=means.figures["accuracy_score"],
+            reasons=tuple(
+                f"run {shown_id(run)}: {why}" for run, each in zip(names, reasons, strict=True) for why in each
+            ),
         )
 
     def pictures(self, tally: Tally) -> Iterator[Table]:
@@ -158,16 +153,15 @@ class ReportsScorer(Scorer):
             yield matrix_table(f"Confusion matrix of {field}", matrix)
             yield class_table(f"Precision, recall and reports of {field} ", matrix)
 
-    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+    def resampled(self, answers: Answers, samples: Samples, result: Result) -> Resampling:
         from medcontract.scoring.reports.resampled import resampled
 
         return resampled(answers, samples, result, self.protocol)
 
-    def probe(self, record: Any) -> float:
-        seconds: float = record.processing_time_sec
-        return seconds
+    def probe(self, record: contract.Prediction) -> float:
+        return record.processing_time_sec
 
-    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Documents) -> Iterator[Remark]:
         """Records that took too long, perhaps because their times are in milliseconds."""
         (pairing,) = pairings.values()
         times = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is float]
@@ -177,15 +171,13 @@ class ReportsScorer(Scorer):
             many = 2 * len(slow) > len(times)
             hint = "write 'processing_time_sec' in seconds: if it is in milliseconds, divide it by 1000"
             yield Remark(
-                contract="reports/predictions",
-                message=_slow_records(len(slow), limit),
-                hint=hint if many else None,
+                contract="reports/predictions", message=_slow_records(len(slow), limit), hint=hint if many else None
             )
 
     def constant(self, items: Sequence[Labels]) -> tuple[Labels, float]:
         return Labels(*(Counter(values).most_common(1)[0][0] for values in zip(*items, strict=True))), 0.0
 
-    def oddities(self, documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def oddities(self, documents: Documents) -> Iterator[Remark]:
         """Memory and CPU that seem to be in another unit."""
         runs = list(_runs_by_id(documents.get("reports/telemetry")).values())
         odd = (
@@ -199,12 +191,7 @@ class ReportsScorer(Scorer):
                 where = f" in {plural(count, 'run')}" if len(runs) > 1 else ""
                 yield Remark(contract="reports/telemetry", code=VALUE_CODE, message=f"{message}{where}", hint=hint)
 
-    def limits(
-        self,
-        pairings: Mapping[str, Pairing],
-        documents: Mapping[str, Any],
-        result: Mapping[str, Any] | None,
-    ) -> Iterator[Limit]:
+    def limits(self, pairings: Mapping[str, Pairing], documents: Documents, result: Result | None) -> Iterator[Limit]:
         (pairing,) = pairings.values()
         protocol = self.protocol
         telemetry = documents.get("reports/telemetry")
@@ -234,14 +221,14 @@ def _tables(score: Score) -> Iterator[Table]:
         yield from _runs_table(score, result["runs"])
 
 
-def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+def _for_participants(result: JsonObject, headline: float | None) -> JsonObject:
     """Without the figures of runs: participants name the runs, so each could be used to probe the truth."""
     kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
     names = ("run_id", "success_rate", "valid", "reasons")
     return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
 
 
-def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _right_answers(records: Sequence[JsonObject]) -> list[JsonObject]:
     return [{name: record[name] for name in ("specialty", "urgency", "follow_up")} for record in records]
 
 
@@ -251,7 +238,7 @@ TRACK = Track(
         truths=("reports/truth",),
         submissions=("reports/predictions",),
         result="reports/score",
-        auxiliary=(Auxiliary(contract="reports/telemetry", about="submission", names_team=True, ids=_run_ids),),
+        auxiliary=(Auxiliary(contract="reports/telemetry", about="submission", names_team=True, ids=_runs_by_id),),
         expected_ids=(ExpectedIds(contract="reports/cases", truth="reports/truth"),),
     ),
     protocol=PROTOCOL,
@@ -273,7 +260,7 @@ TRACK = Track(
 )
 
 
-def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+def _runs_table(score: Score, runs: Sequence[JsonObject]) -> Iterator[Table]:
     if len(runs) < 2 and all(run["valid"] for run in runs):
         return
     columns = {
@@ -296,7 +283,7 @@ def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]
     yield long_table(Table("Runs", ("run", *columns, "valid"), rows))
 
 
-def _warnings(runs: Iterable[RunSums], telemetry: Any, time_limit: float) -> Iterator[str]:
+def _warnings(runs: Iterable[RunSums], telemetry: object, time_limit: float) -> Iterator[str]:
     if telemetry is None:
         yield "no telemetry (reports/telemetry), so no memory and CPU figures, performance_score and total_score"
     slow = sum(run.slow for run in runs)

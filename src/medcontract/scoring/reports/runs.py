@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
 from medcontract.scoring.reports.protocol import NAMES
 from medcontract.scoring.scorer import Limit, Tally, shown_id
+from medcontract.types import JsonObject
+
+if TYPE_CHECKING:
+    from medcontract.contracts import reports as contract
 
 URGENCIES = ("Emergency", "Urgent", "Routine")
 
@@ -25,13 +30,12 @@ class Labels(NamedTuple):
     follow_up: bool
 
 
-_INTERNED: dict[Labels, Labels] = {}
+def labels_of(record: contract.TruthRecord | contract.Prediction) -> Labels:
+    return _labels(record.specialty, record.urgency, record.follow_up)
 
 
-def labels_of(record: Any) -> Labels:
-    """Only 36 combinations exist, so each is kept in memory once."""
-    labels = Labels(record.specialty, record.urgency, record.follow_up)
-    return _INTERNED.setdefault(labels, labels)
+_labels = cache(Labels)
+"""Only 36 combinations exist, so each is kept in memory once."""
 
 
 class RunSums(NamedTuple):
@@ -50,18 +54,10 @@ _NOTHING = RunSums(Counter())
 class Run(NamedTuple):
     """The exact figures of one run."""
 
-    specialty_accuracy: Fraction
     by_class: dict[str, Fraction]
-    urgency_f1: Fraction
-    follow_up_f1: Fraction
-    seconds: Fraction | None
-    memory: Fraction | None
-    cpu: Fraction | None
-    time_penalty: Fraction | None
-    memory_penalty: Fraction | None
-    cpu_penalty: Fraction | None
-    accuracy: Fraction
-    performance: Fraction | None
+    """The F1 of each urgency."""
+    figures: dict[str, Fraction | None]
+    """All others, by their names in the result."""
 
 
 def sums_of(items: Sequence[Labels], marked: Sequence[tuple[Labels, float] | None], time_limit: float) -> RunSums:
@@ -70,7 +66,7 @@ def sums_of(items: Sequence[Labels], marked: Sequence[tuple[Labels, float] | Non
     return RunSums(labels, exact_sum(seconds), sum(each > time_limit for each in seconds))
 
 
-def average_time(seconds: Fraction, processed: int, telemetry: Any) -> Fraction | None:
+def average_time(seconds: Fraction, processed: int, telemetry: contract.Run | None) -> Fraction | None:
     """The time measured by the organizer, if there is one; otherwise the mean of the participant's times."""
     if not processed:
         return None
@@ -79,7 +75,7 @@ def average_time(seconds: Fraction, processed: int, telemetry: Any) -> Fraction 
     return seconds / processed
 
 
-def has_exception(run: Any) -> bool:
+def has_exception(run: contract.Run) -> bool:
     return bool(run.exception and run.exception.strip(BLANKS))
 
 
@@ -92,7 +88,7 @@ def _f1_of(field: str, name: object, truth: Counter[Labels], labels: Counter[tup
     return f1(hits, predicted - hits, true - hits)
 
 
-def figures_of(run: str, tally: Tally, telemetry: Any, protocol: Protocol) -> Run:
+def figures_of(run: str, tally: Tally, telemetry: contract.Run | None, protocol: Protocol) -> Run:
     """The figures of a run. `telemetry` is what was measured of it, if anything."""
     truth, runs = tally.data
     labels, total_seconds, _ = runs.get(run, _NOTHING)
@@ -109,34 +105,30 @@ def figures_of(run: str, tally: Tally, telemetry: Any, protocol: Protocol) -> Ru
         + protocol["weight_urgency"] * urgency
         + protocol["weight_follow_up"] * follow_up
     )
-    penalties = (
-        _penalty(seconds, protocol["time_target_sec"], protocol["time_penalty_per_sec"]),
-        _penalty(memory, protocol["memory_target_mb"], 1 / protocol["memory_mb_per_point"]),
-        _penalty(cpu, protocol["cpu_target_percent"], 1 / protocol["cpu_percent_per_point"]),
-    )
-    known = [penalty for penalty in penalties if penalty is not None]
-    return Run(
-        specialty_accuracy=specialty,
-        by_class=by_class,
-        urgency_f1=urgency,
-        follow_up_f1=follow_up,
-        seconds=seconds,
-        memory=memory,
-        cpu=cpu,
-        time_penalty=penalties[0],
-        memory_penalty=penalties[1],
-        cpu_penalty=penalties[2],
-        accuracy=accuracy,
-        performance=protocol["performance_points"] - sum(known, ZERO) if len(known) == len(penalties) else None,
-    )
+    penalties = {
+        "time_penalty": _penalty(seconds, protocol["time_target_sec"], protocol["time_penalty_per_sec"]),
+        "memory_penalty": _penalty(memory, protocol["memory_target_mb"], 1 / protocol["memory_mb_per_point"]),
+        "cpu_penalty": _penalty(cpu, protocol["cpu_target_percent"], 1 / protocol["cpu_percent_per_point"]),
+    }
+    known = [penalty for penalty in penalties.values() if penalty is not None]
+    performance = protocol["performance_points"] - sum(known, ZERO) if len(known) == len(penalties) else None
+    figures = {
+        "specialty_accuracy": specialty,
+        "urgency_f1": urgency,
+        "follow_up_f1": follow_up,
+        "avg_processing_time": seconds,
+        "max_memory_usage": memory,
+        "avg_cpu_usage": cpu,
+        **penalties,
+        "accuracy_score": accuracy,
+        "performance_score": performance,
+        "total_score": None if performance is None else accuracy + performance,
+    }
+    return Run(by_class, figures)
 
 
 def _penalty(value: Fraction | None, target: Fraction, points_per_unit: Fraction) -> Fraction | None:
     return None if value is None else max(ZERO, value - target) * points_per_unit
-
-
-def total_of(run: Run) -> Fraction | None:
-    return None if run.performance is None else run.accuracy + run.performance
 
 
 _LIMITS = {
@@ -144,6 +136,8 @@ _LIMITS = {
     "memory": ("memory_limit_mb", "MB of memory"),
     "cpu": ("cpu_limit_percent", "% of CPU on average"),
 }
+_LIMITED = {"time": "avg_processing_time", "memory": "max_memory_usage", "cpu": "avg_cpu_usage"}
+"""The figure of each limit."""
 ENDED = "it ended with an exception"
 
 
@@ -155,10 +149,9 @@ def _exceeds(value: Fraction | None, name: str, protocol: Protocol) -> str | Non
     return f"{rounded(value):g} {what}, at most {float(protocol[parameter]):g} allowed"
 
 
-def reasons_of(telemetry: Any, exact: Run, protocol: Protocol) -> list[str]:
+def reasons_of(telemetry: contract.Run | None, exact: Run, protocol: Protocol) -> list[str]:
     """Why a run is invalid."""
-    values = {"time": exact.seconds, "memory": exact.memory, "cpu": exact.cpu}
-    exceeded = [_exceeds(value, name, protocol) for name, value in values.items()]
+    exceeded = [_exceeds(exact.figures[figure], name, protocol) for name, figure in _LIMITED.items()]
     return [why for why in exceeded if why] + [ENDED] * (telemetry is not None and has_exception(telemetry))
 
 
@@ -179,18 +172,15 @@ def limit_check(name: str, contract: str, values: Mapping[str, Fraction | None],
 
 def mean_of_runs(runs: Sequence[Run]) -> Run:
     """Means of scores, not scores of means."""
-    means: dict[str, Any] = {
-        name: mean_or_none(getattr(run, name) for run in runs) for name in Run._fields if name != "by_class"
-    }
-    return Run(by_class={name: mean(run.by_class[name] for run in runs) for name in URGENCIES}, **means)
+    return Run(
+        {name: mean(run.by_class[name] for run in runs) for name in URGENCIES},
+        {name: mean_or_none(run.figures[name] for run in runs) for name in runs[0].figures},
+    )
 
 
-def row_of(run: Run, total: Fraction | None) -> dict[str, Any]:
+def row_of(run: Run, *, valid: bool) -> JsonObject:
+    """The figures of a run, or their means, in the result; the total only if it is valid."""
+    figures = run.figures if valid else {**run.figures, "total_score": None}
     by_class = {name: rounded(value) for name, value in run.by_class.items()}
-    values = (
-        rounded(run.specialty_accuracy), rounded(run.urgency_f1), by_class, rounded(run.follow_up_f1),
-        rounded_or_none(run.seconds), rounded_or_none(run.memory), rounded_or_none(run.cpu),
-        rounded_or_none(run.time_penalty), rounded_or_none(run.memory_penalty), rounded_or_none(run.cpu_penalty),
-        rounded(run.accuracy), rounded_or_none(run.performance), rounded_or_none(total),
-    )  # fmt: skip
-    return dict(zip(NAMES, values, strict=True))
+    others = {name: rounded_or_none(value) for name, value in figures.items()}
+    return {name: by_class if name == "urgency_f1_by_class" else others[name] for name in NAMES}

@@ -6,18 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
+from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES
 from medcontract.errors import CallError
 from medcontract.results.score import Score
-from medcontract.results.tables import Matrix, Table, by_class_table, class_table, figures_table
+from medcontract.results.tables import Table, by_class_table, class_table, figures_table, matrix_table
+from medcontract.scoring.lesions.protocol import FIGURES, GROUPS, PROTOCOL
 from medcontract.scoring.pairing import Pair, Pairing, marks_as_bytes
 from medcontract.scoring.plausibility import VALUE_CODE, Watch
-from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
+from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import (
     Answers,
+    Documents,
     Finished,
     Limit,
     Notes,
@@ -30,25 +32,22 @@ from medcontract.scoring.scorer import (
 from medcontract.scoring.track import (
     Auxiliary,
     ExpectedIds,
-    Figure,
     Imitation,
     LinkedFiles,
     NamedFile,
     Option,
     Ranking,
+    Result,
     Roles,
     Track,
 )
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
+    from medcontract.contracts import lesions as contract
     from medcontract.scoring.resampling import Samples
     from medcontract.uncertainty.figures import Resampling
 
-GROUPS = {
-    "malignant": symbols_of("malignant"),
-    "medium": symbols_of("medium risk"),
-    "benign": symbols_of("benign"),
-}
 _INDEX = {symbol: index for index, symbol in enumerate(CLASSES)}
 
 
@@ -59,18 +58,16 @@ _CLASS_OR_NONE = (*range(len(CLASSES)), None)
 _COLUMNS = (*CLASSES, "unprocessed")
 
 
-def _true_class(record: Any) -> int:
+def _true_class(record: contract.TruthRecord) -> int:
     return _INDEX[record.label]
 
 
-def _measure(truth: int, record: Any) -> int:
+def _measure(truth: int, record: contract.Prediction) -> int:
     """The class with the largest probability, the first on ties."""
-    probabilities = record.probabilities
-    index: int = probabilities.index(max(probabilities))
-    return index
+    return record.probabilities.index(max(record.probabilities))
 
 
-def _measure_all(truths: Iterable[int], records: Sequence[Any]) -> bytes:
+def _measure_all(truths: Iterable[int], records: Sequence[contract.Prediction]) -> bytes:
     """Like `_measure`. Comparing local variables takes less than half the time of `max` and `index`."""
     found = []
     for record in records:
@@ -98,92 +95,6 @@ def _measure_all(truths: Iterable[int], records: Sequence[Any]) -> bytes:
     return bytes(found)
 
 
-PROTOCOL = Protocol(
-    id="lesions",
-    version=2,
-    changes=(
-        Change(1, "first version"),
-        Change(
-            2,
-            "with an inference time that was measured with a GPU there are no efficiency_score, final_score and "
-            "points, since the source measures it on a CPU",
-        ),
-    ),
-    parameters=(
-        MIN_PROCESSED,
-        *parameters(
-            "docs/tracks/lesions.md#predictions",
-            weight_malignant=("3", "weight of f1_malignant in weighted_f1", {"above": True}),
-            weight_medium=("2", "weight of f1_medium in weighted_f1"),
-            weight_benign=("1", "weight of f1_benign in weighted_f1"),
-            weight_accuracy=("0.5", "share of accuracy in prediction_score"),
-            weight_weighted_f1=("0.5", "share of weighted_f1 in prediction_score"),
-        ),
-        *parameters(
-            "docs/tracks/lesions.md#efficiency",
-            size_full_below_mb=("50", "smaller models get all points for size"),
-            size_min_mb=("20", "size with all points according to the formula"),
-            size_max_mb=("150", "size without points according to the formula; at least size_min_mb"),
-            weight_size=("0.5", "share of the size part in efficiency_score"),
-            weight_time=("0.5", "share of the time part in efficiency_score"),
-        ),
-        *parameters(
-            "docs/tracks/lesions.md#efficiency",
-            t_min_ms=(None, "shortest inference_time_ms; null: that of this submission"),
-            t_max_ms=(None, "longest inference_time_ms; null: that of this submission"),
-        ),
-        *parameters(
-            "docs/tracks/lesions.md#final-score",
-            weight_prediction=("0.9", "share of prediction_score in final_score"),
-            weight_efficiency=("0.1", "share of efficiency_score in final_score"),
-        ),
-    ),
-)
-
-
-def _mean_f1(group: str) -> str:
-    return f"mean F1 of {', '.join(GROUPS[group])}"
-
-
-_RIGHT_ONE: Any = "a right one never helps"
-_FIGURES = (
-    Figure(
-        name="accuracy", about="correctly classified / expected images", perfect=1, leaving_out="never helps",
-    ),
-    Figure(
-        name="f1_by_class",
-        about="2·TP / (2·TP + FP + FN) of each class; an unprocessed image is a FN of its true class",
-        perfect=1, leaving_out=_RIGHT_ONE, by="class",
-    ),
-    Figure(name="f1_malignant", about=_mean_f1("malignant"), perfect=1, leaving_out=_RIGHT_ONE, by="class"),
-    Figure(name="f1_medium", about=_mean_f1("medium"), perfect=1, leaving_out=_RIGHT_ONE, by="class"),
-    Figure(name="f1_benign", about=_mean_f1("benign"), perfect=1, leaving_out=_RIGHT_ONE, by="class"),
-    Figure(
-        name="weighted_f1", about="weighted mean of f1_malignant, f1_medium and f1_benign",
-        perfect=1, leaving_out=_RIGHT_ONE,
-    ),
-    Figure(
-        name="prediction_score", about="weight_accuracy·accuracy + weight_weighted_f1·weighted_f1",
-        perfect=1, leaving_out=_RIGHT_ONE,
-    ),
-    Figure(
-        name="efficiency_score",
-        about="weight_size·size + weight_time·time; size: 1 below size_full_below_mb, else "
-        "1 − (S − size_min_mb)/(size_max_mb − size_min_mb); time: 1 − (T − t_min_ms)/(t_max_ms − t_min_ms), 1 if "
-        "t_min_ms = t_max_ms; both within [0, 1]", measured_in="lesions/model",
-    ),
-    Figure(
-        name="final_score", about="weight_prediction·prediction_score + weight_efficiency·efficiency_score",
-        leaving_out=_RIGHT_ONE,
-    ),
-    Figure(name="points", about="100·final_score", high=100, leaving_out=_RIGHT_ONE, unit="points"),
-    Figure(
-        name="confusion_matrix", about="number of images by true and predicted class, and of unprocessed ones",
-        high=None, by="class",
-    ),
-)  # fmt: skip
-
-
 _OUTLIER = 2
 """An inference time of more than this many times the next longest is an outlier."""
 _ALONE = (
@@ -194,21 +105,20 @@ _MIN_TIMES = 3
 """With only two submissions, one is always the fastest and one the slowest."""
 
 
-class _Model(NamedTuple):
-    size_mb: Fraction
-    time_ms: Fraction
-    gpu: bool
-    """The time was measured with a GPU, so it does not count."""
+def _model_of(answers: Answers) -> contract.Model | None:
+    model: contract.Model | None = answers.documents.get("lesions/model")
+    return model
 
 
-def _model_of(answers: Answers) -> _Model | None:
-    model = answers.documents.get("lesions/model")
-    return model and _Model(Fraction(model.model_size_mb), Fraction(model.inference_time_ms), model.gpu is True)
+def _counted_times(valid: Iterable[Tally]) -> list[Fraction]:
+    """The inference times that count: not those that were measured with a GPU."""
+    models = [tally.context for tally in valid]
+    return [Fraction(model.inference_time_ms) for model in models if model and not model.gpu]
 
 
 def _protocol_of_competition(protocol: Protocol, valid: Sequence[Tally]) -> Protocol:
     """The protocol with the shortest and longest inference time, unless the caller has set them."""
-    times = [tally.context.time_ms for tally in valid if tally.context and not tally.context.gpu]
+    times = _counted_times(valid)
     if not times or protocol.get("t_min_ms") is not None:
         return protocol
     return protocol.measured(t_min_ms=rounded(min(times)), t_max_ms=rounded(max(times)))
@@ -216,7 +126,7 @@ def _protocol_of_competition(protocol: Protocol, valid: Sequence[Tally]) -> Prot
 
 def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Tally]]) -> Iterator[str]:
     """A warning if a single slow submission makes all others look fast, or there is nothing to compare with."""
-    times = sorted((tally.context.time_ms, name) for name, tally in valid if tally.context and not tally.context.gpu)
+    times = sorted((time, name) for name, tally in valid for time in _counted_times([tally]))
     if len(times) == 1 and protocol.get("t_max_ms") is None:
         yield _ALONE
     if len(times) < _MIN_TIMES or protocol.get("t_max_ms") is not None:
@@ -243,12 +153,7 @@ class LesionsScorer(Scorer):
         ),
     )  # fmt: skip
 
-    def limits(
-        self,
-        pairings: Mapping[str, Pairing],
-        documents: Mapping[str, Any],
-        result: Mapping[str, Any] | None,
-    ) -> Iterator[Limit]:
+    def limits(self, pairings: Mapping[str, Pairing], documents: Documents, result: Result | None) -> Iterator[Limit]:
         model, limit = documents.get("lesions/model"), self.protocol["size_max_mb"]
         detail = "needs a valid file of lesions/model" if model is None else f"{model.model_size_mb:g} MB"
         yield Limit(
@@ -256,7 +161,7 @@ class LesionsScorer(Scorer):
             passed=None if model is None else Fraction(model.model_size_mb) < limit, detail=detail,
         )  # fmt: skip
 
-    def oddities(self, documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def oddities(self, documents: Documents) -> Iterator[Remark]:
         model = documents.get("lesions/model")
         if model is not None and model.inference_time_ms < _FASTEST_MS:
             yield Remark(
@@ -281,8 +186,9 @@ class LesionsScorer(Scorer):
 
     def notes(self, tally: Tally) -> Notes:
         present = {true for true, _ in tally.data}
-        lacking = None if tally.context else "no model file (lesions/model)"
-        if tally.context and tally.context.gpu:
+        model: contract.Model | None = tally.context
+        lacking = None if model else "no model file (lesions/model)"
+        if model and model.gpu:
             lacking = "the inference time was measured with a GPU"
         return Notes(
             warnings=(f"{lacking}, so no efficiency_score, final_score and points",) if lacking else (),
@@ -322,7 +228,7 @@ class LesionsScorer(Scorer):
         alone = final is not None and protocol.get("t_min_ms") is None
         return Finished(result=result, headline=final, second=prediction, warnings=(_ALONE,) if alone else ())
 
-    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+    def resampled(self, answers: Answers, samples: Samples, result: Result) -> Resampling:
         import numpy as np
 
         from medcontract.uncertainty.figures import Resampled, Resampling, combined, kept, mean, quotient
@@ -374,12 +280,16 @@ def _tables(score: Score) -> Iterator[Table]:
     if "f1_by_class" in result:
         yield by_class_table("Classes", score, "f1_by_class")
     if "confusion_matrix" in result:
-        yield _matrix_table(result["confusion_matrix"])
+        matrix = {
+            true: {"none" if name == "unprocessed" else name: times for name, times in row.items()}
+            for true, row in result["confusion_matrix"].items()
+        }
+        yield matrix_table("Confusion matrix", matrix)._replace(note="none: not processed", pages_only=False)
         meanings = {symbol: name for _, symbol, name, _ in LESION_CLASSES}
         yield class_table("Precision, recall and images ", result["confusion_matrix"], meanings)
 
 
-def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _right_answers(records: Sequence[JsonObject]) -> list[JsonObject]:
     return [{"probabilities": [float(symbol == record["label"]) for symbol in CLASSES]} for record in records]
 
 
@@ -393,7 +303,7 @@ TRACK = Track(
         expected_ids=(ExpectedIds(contract="lesions/cases", truth="lesions/truth"),),
     ),
     protocol=PROTOCOL,
-    figures=_FIGURES,
+    figures=FIGURES,
     headline="final_score",
     scorer=LesionsScorer,
     classes=LESION_CLASSES,
@@ -425,10 +335,7 @@ TRACK = Track(
                 title="The model file exists and has the stated size",
             ),
             NamedFile(
-                contract="lesions/model",
-                field="inference_script",
-                required=True,
-                title="The inference script exists",
+                contract="lesions/model", field="inference_script", required=True, title="The inference script exists"
             ),
         ),
     ),
@@ -436,13 +343,6 @@ TRACK = Track(
     complete=_complete,
     tables=_tables,
 )
-
-
-def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:
-    head = ("true \\ predicted", *(name if name != "unprocessed" else "none" for name in next(iter(matrix.values()))))
-    rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
-    chart = Matrix(list(matrix), head[1:], [list(row.values()) for row in matrix.values()])
-    return Table("Confusion matrix", head, rows, "none: not processed", chart=chart)
 
 
 def _confusion(true: bytes, predicted: bytes) -> Counter[tuple[int, int | None]]:
@@ -466,14 +366,14 @@ def _f1_of(rows: Sequence[Sequence[int]], index: int) -> Fraction:
     return f1(hits, predicted - hits, sum(rows[index]) - hits)
 
 
-def _efficiency(model: _Model | None, protocol: Protocol) -> Fraction | None:
+def _efficiency(model: contract.Model | None, protocol: Protocol) -> Fraction | None:
     if model is None or model.gpu:
         return None
     low, high = protocol["size_min_mb"], protocol["size_max_mb"]
-    full = model.size_mb < protocol["size_full_below_mb"]
-    size = ONE if full else _part(model.size_mb, low, high)
+    megabytes = Fraction(model.model_size_mb)
+    size = ONE if megabytes < protocol["size_full_below_mb"] else _part(megabytes, low, high)
     fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
-    time = ONE if fastest is None or slowest is None else _part(model.time_ms, fastest, slowest)
+    time = ONE if fastest is None or slowest is None else _part(Fraction(model.inference_time_ms), fastest, slowest)
     return protocol["weight_size"] * size + protocol["weight_time"] * time
 
 

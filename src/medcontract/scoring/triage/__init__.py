@@ -3,92 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.problems import Finding, is_plain, plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
-from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.plausibility import Watch, implausible
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
-from medcontract.scoring.rational import ONE, difference, exact_sum, mean, rounded
-from medcontract.scoring.scorer import Answers, Finished, Remark, Scorer, Tally, processed_counts
+from medcontract.scoring.rational import exact_sum, mean, rounded
+from medcontract.scoring.scorer import Answers, Documents, Finished, Remark, Scorer, Tally, processed_counts
 from medcontract.scoring.track import (
     Auxiliary,
     Comparison,
     ExpectedIds,
     Figure,
     Imitation,
+    Result,
     ResultFields,
     Roles,
     Rows,
     Track,
 )
+from medcontract.scoring.triage.cases import (
+    ListedSegment,
+    Mark,
+    Segment,
+    case_metrics,
+    in_order,
+    listed_segment,
+    predicted_groups,
+    segment_of,
+)
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
+    from medcontract.contracts import triage as contract
     from medcontract.scoring.resampling import Samples
     from medcontract.uncertainty.figures import Resampling
-
-_TEXTS = {
-    "missing": "no response for this segment",
-    "repeated": "more than one response for this segment",
-    "invalid": "the response violates its contract",
-}
-
-
-class Segment(NamedTuple):
-    """The truth about a segment."""
-
-    segment_id: str
-    case_id: str
-    end_of_case: bool
-    segment_start_time_sec: float
-    segment_stop_time_sec: float
-    instances: frozenset[_Instance]
-
-
-class _Instance(NamedTuple):
-    """An intervention, in the order in which they are listed."""
-
-    elapsed: float
-    """Seconds from the start of the case."""
-    group: str
-    description: str
-
-
-def _segment(record: Any) -> Segment:
-    return Segment(
-        record.segment_id,
-        record.case_id,
-        record.end_of_case,
-        record.segment_start_time_sec,
-        record.segment_stop_time_sec,
-        frozenset(_Instance(lsi.elapsed_from_start, lsi.lsi_group, lsi.lsi_description) for lsi in record.gt_lsi_list),
-    )
-
-
-def _measure(truth: Segment, record: Any) -> frozenset[str]:
-    return frozenset(record.model_predictions)
-
-
-def _predicted(record: Any) -> list[str]:
-    return list(record.model_predictions)
-
-
-class ListedSegment(NamedTuple):
-    """A segment of the inventory."""
-
-    case_id: str
-    segment_id: str
-
-
-def _listed(record: Any) -> ListedSegment:
-    return ListedSegment(record.case_id, record.segment_id)
-
 
 PROTOCOL = Protocol(
     id="triage",
@@ -145,22 +99,10 @@ _FIGURES = (
 )
 
 
-class CaseFigures(NamedTuple):
-    """The exact figures of one case."""
-
-    case_id: str
-    jaccard: Fraction
-    lead_time: Fraction
-    correct: tuple[tuple[str, Fraction], ...]
-    false_positives: tuple[str, ...]
-    misses: tuple[str, ...]
-    errors: tuple[tuple[str, str], ...]
-
-
 _HEADER = ("team_name", "event", "evaluation_date")
 
 
-def _mean_jaccard_index(result: Mapping[str, Any]) -> float | None:
+def _mean_jaccard_index(result: Result) -> float | None:
     """The headline figure of a result, which contains only the figures of its cases."""
     cases = result.get("metrics")
     listed = cases if isinstance(cases, list) else []  # a score read from a file may contain anything
@@ -172,11 +114,8 @@ def _mean_jaccard_index(result: Mapping[str, Any]) -> float | None:
     return mean_index if isinstance(mean_index, float) else None
 
 
-def _listed_groups(segment: Segment) -> set[str]:
-    return {instance.group for instance in segment.instances}
-
-
-_GROUPS = Vocabulary(name="groups", expected=_listed_groups, predicted=_predicted, kept=frozenset)
+_PREDICTIONS = attrgetter("model_predictions")
+_GROUPS = Vocabulary(name="groups", expected=attrgetter("groups"), predicted=_PREDICTIONS, kept=frozenset)
 
 
 class _Probe(NamedTuple):
@@ -224,7 +163,7 @@ _EARLIEST = 1_000_000_000
 """September 2001, as UNIX time."""
 
 
-def _check(record: Any) -> Iterator[Finding]:
+def _check(record: contract.SegmentResponse) -> Iterator[Finding]:
     """Times that are no UNIX times, and confidences that are none."""
     if record.message_sent_time < _EARLIEST:
         hint = "write UNIX time in seconds, such as time.time() in Python"
@@ -234,13 +173,13 @@ def _check(record: Any) -> Iterator[Finding]:
         yield implausible(("lsi_confidence_scores",), "has a value outside 0 to 1", "write confidences from 0 to 1")
 
 
-_WATCH = Watch(track="triage", columns={"'model_predictions'": attrgetter("model_predictions")}, check=_check)
+_WATCH = Watch(track="triage", columns={"'model_predictions'": _PREDICTIONS}, check=_check)
 
 
 class _Context(NamedTuple):
     """What figures need besides the segments."""
 
-    fields: dict[str, Any]
+    fields: JsonObject
     """The header of the result."""
     inventory: Sequence[ListedSegment]
 
@@ -248,8 +187,8 @@ class _Context(NamedTuple):
 class TriageScorer(Scorer):
     pairs = (
         Pair(
-            truth="triage/ground-truth", submission="triage/response", key=("segment_id",), item=_segment,
-            measure=_measure, vocabularies=(_GROUPS,), watch=_WATCH,
+            truth="triage/ground-truth", submission="triage/response", key=("segment_id",), item=segment_of,
+            measure=predicted_groups, vocabularies=(_GROUPS,), watch=_WATCH,
         ),
     )  # fmt: skip
     result_below_gate = True
@@ -272,24 +211,24 @@ class TriageScorer(Scorer):
         """A case counts as often as its segments."""
         context: _Context = tally.context
         places = {row: place for place, row in reversed(list(enumerate(context.inventory)))}
-        cases: dict[tuple[str, int], list[tuple[Segment, Any]]] = {}
+        cases: dict[tuple[str, int], list[tuple[Segment, Mark]]] = {}
         for (segment, mark), times in tally.data.items():
             cases.setdefault((segment.case_id, times), []).append((segment, mark))
         found = [
             case
             for (case_id, times), marked in sorted(cases.items())
-            for case in [_case(case_id, _in_order(marked, places))] * times
+            for case in [case_metrics(case_id, in_order(marked, places))] * times
         ]
         return Finished(
-            result={**context.fields, "metrics": [_metrics(case) for case in found]},
-            headline=mean(case.jaccard for case in found),
+            result={**context.fields, "metrics": [metrics for _, metrics in found]},
+            headline=mean(jaccard for jaccard, _ in found),
         )
 
     def constant(self, items: Sequence[Segment]) -> frozenset[str] | None:
-        groups = Counter(group for segment in items for group in _listed_groups(segment))
+        groups = Counter(group for segment in items for group in segment.groups)
         return frozenset(group for group, _ in groups.most_common(1))
 
-    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+    def resampled(self, answers: Answers, samples: Samples, result: Result) -> Resampling:
         """Compute the mean Jaccard index in every replicate: a case counts with its first segment."""
         import numpy as np
 
@@ -304,12 +243,12 @@ class TriageScorer(Scorer):
         mean_index = Resampled(values=quotient(samples.whole.total(values), drawn[:, 0]), cases=cases)
         return Resampling(figures={}, headline=mean_index)
 
-    def probe(self, record: Any) -> _Probe:
+    def probe(self, record: contract.SegmentResponse) -> _Probe:
         return _Probe(
             record.end_of_case, record.message_sent_time, record.message_received_time, record.cumulative_runtime_sec
         )
 
-    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Documents) -> Iterator[Remark]:
         """Cases of the inventory that are answered completely, but have no record with `end_of_case`; units of time."""
         (pairing,) = pairings.values()
         yield from _milliseconds(pairing)
@@ -327,18 +266,6 @@ class TriageScorer(Scorer):
             )
 
 
-def _in_order(marked: Sequence[tuple[Segment, Any]], places: Mapping[ListedSegment, int]) -> list[tuple[Segment, Any]]:
-    """The segments of a case as in the inventory, if it lists all of them, otherwise by their times."""
-    rows = [ListedSegment(segment.case_id, segment.segment_id) for segment, _ in marked]
-    if all(row in places for row in rows):
-        by_place = sorted(zip(rows, marked, strict=True), key=lambda listed: places[listed[0]])
-        return [each for _, each in by_place]
-    return sorted(
-        marked,
-        key=lambda each: (each[0].segment_stop_time_sec, each[0].segment_start_time_sec, each[0].segment_id),
-    )
-
-
 def _tables(score: Score) -> Iterator[Table]:
     yield figures_table(score)
     if score.result and "metrics" in score.result:
@@ -346,16 +273,16 @@ def _tables(score: Score) -> Iterator[Table]:
         yield from _group_tables(score.result["metrics"])
 
 
-def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+def _for_participants(result: JsonObject, headline: float | None) -> JsonObject:
     header = {name: result[name] for name in (*_HEADER, "response_file_name")}
     return {**header, "mean_jaccard_index": headline}
 
 
-def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _right_answers(records: Sequence[JsonObject]) -> list[JsonObject]:
     return [{"model_predictions": sorted({lsi["lsi_group"] for lsi in r["gt_lsi_list"]})} for r in records]
 
 
-def _sent(record: dict[str, Any]) -> dict[str, Any]:
+def _sent(record: JsonObject) -> JsonObject:
     """Return what a server adds to an answer."""
     return {
         "case_id": record["case_id"], "message_sent_time": 0, "message_received_time": 1, "cumulative_runtime_sec": 1,
@@ -369,8 +296,10 @@ TRACK = Track(
         truths=("triage/ground-truth",),
         submissions=("triage/response",),
         result="triage/metrics",
-        auxiliary=(Auxiliary(contract="triage/inventory", about="competition", only_organizers=True, keep=_listed),),
-        expected_ids=(ExpectedIds(contract="triage/inventory", truth="triage/ground-truth", item=_listed),),
+        auxiliary=(
+            Auxiliary(contract="triage/inventory", about="competition", only_organizers=True, keep=listed_segment),
+        ),
+        expected_ids=(ExpectedIds(contract="triage/inventory", truth="triage/ground-truth", item=listed_segment),),
     ),
     protocol=PROTOCOL,
     figures=_FIGURES,
@@ -389,15 +318,14 @@ TRACK = Track(
     unit=("case_id",),
     result_fields=ResultFields(needed=_HEADER),
     comparison=Comparison(
-        rows=(Rows(name="metrics", title="cases", id="case_id", decides="jaccard_index"),),
-        headline=_mean_jaccard_index,
+        rows=(Rows(name="metrics", title="cases", id="case_id", decides="jaccard_index"),), headline=_mean_jaccard_index
     ),
     tables=_tables,
     for_participants=_for_participants,
 )
 
 
-def _group_tables(cases: Sequence[dict[str, Any]]) -> Iterator[Table]:
+def _group_tables(cases: Sequence[JsonObject]) -> Iterator[Table]:
     """Figures by intervention, and the distribution of lead times. A name that may be data is a number."""
     times: dict[str, list[float]] = {}
     for case in cases:
@@ -431,7 +359,7 @@ def _group_tables(cases: Sequence[dict[str, Any]]) -> Iterator[Table]:
                     pages_only=True)  # fmt: skip
 
 
-def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
+def _cases_table(cases: Sequence[JsonObject]) -> Table:
     head = ("case", "jaccard", "lead time", "correct", "false positives", "misses", "errors")
     rows = [
         (
@@ -447,80 +375,3 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
     ]
     chart = Distribution("cases", "Jaccard index", [case["jaccard_index"] for case in cases])
     return long_table(Table("Cases, lowest Jaccard index first", head, rows, chart=chart))
-
-
-def _case(case_id: str, ordered: Sequence[tuple[Segment, Any]]) -> CaseFigures:
-    """The figures of a case from its segments in order, and their marks."""
-    answered = [(segment, _predicted_groups(mark)) for segment, mark in ordered]
-    predicted = _union(groups for _, groups in answered)
-    listed: set[str] = set()
-    hits: list[_Hits] = []
-    for segment, groups in answered:
-        if segment.instances:
-            here = _listed_groups(segment)
-            listed |= here
-            if right := here & groups:
-                hits.append((segment, right))
-    correct = _union(groups for _, groups in hits)
-    lead_times = _lead_times(hits)
-    return CaseFigures(
-        case_id=case_id,
-        jaccard=Fraction(len(correct), len(listed | predicted)) if listed or predicted else ONE,
-        lead_time=exact_sum(lead_times[instance] for instance in _first_instances(hits)),
-        correct=tuple((instance.group, lead_times[instance]) for instance in sorted(lead_times)),
-        false_positives=tuple(sorted(predicted - listed)),
-        misses=tuple(sorted(listed - predicted)),
-        errors=tuple((segment.segment_id, error) for segment, mark in ordered if (error := _error(mark))),
-    )
-
-
-_Hits = tuple[Segment, set[str]]
-"""A segment, and the groups that it lists and predicts."""
-
-
-def _predicted_groups(mark: Any) -> frozenset[str]:
-    """Empty if the segment was not processed."""
-    return frozenset() if mark is None or type(mark) is Unscored else mark
-
-
-def _union(sets: Iterable[Iterable[str]]) -> set[str]:
-    return set().union(*sets)
-
-
-def _error(mark: Any) -> str | None:
-    """Why the segment was not processed, if it was not."""
-    if mark is None:
-        return _TEXTS["missing"]
-    if type(mark) is not Unscored:
-        return None
-    return mark.error if mark.why == "failed" else _TEXTS[mark.why]
-
-
-def _lead_times(hits: Sequence[_Hits]) -> dict[_Instance, Fraction]:
-    """Every instance that some segment lists and predicts, with the lead time of the earliest such segment."""
-    lead_times: dict[_Instance, Fraction] = {}
-    for segment, groups in hits:
-        for instance in segment.instances:
-            if instance.group in groups and instance not in lead_times:
-                lead_times[instance] = difference(instance.elapsed, segment.segment_stop_time_sec)
-    return lead_times
-
-
-def _first_instances(hits: Sequence[_Hits]) -> Iterator[_Instance]:
-    """For each group, at its earliest segment with a correct prediction: the earliest instance listed there."""
-    seen: set[str] = set()
-    for segment, groups in hits:
-        for new in groups - seen:
-            yield min(instance for instance in segment.instances if instance.group == new)
-        seen |= groups
-
-
-def _metrics(case: CaseFigures) -> dict[str, Any]:
-    return {
-        "case_id": case.case_id,
-        "jaccard_index": rounded(case.jaccard),
-        "prediction_lead_time": rounded(case.lead_time),
-        "correct_predictions": [{"lsi_group": group, "lead_time": rounded(lead)} for group, lead in case.correct],
-        "incorrect_predictions": {"false_positives": list(case.false_positives), "misses": list(case.misses)},
-        "errors": [{"segment_id": segment, "error": error} for segment, error in case.errors],
-    }
