@@ -20,7 +20,7 @@ _FOLDERS = (
     "examples",
     "js",
 )
-_CREATED = {"fuzz/findings"}
+_CREATED = {"dist", "fuzz/findings"}
 _PLACEHOLDERS = {"valid", "invalid"}
 """Names in every folder of vectors."""
 
