@@ -46,11 +46,6 @@ from medcontract.results.reference import Protocol
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 """The Python of the organizer: its Unicode data can change how texts are compared."""
-_NOT_TRIED = (
-    "The entry point is tested in the folder layout of the platform, but not on the platform, and no container image\n"
-    "is built in the tests of medcontract. Send a submission of your own before the challenge opens: a good one, one\n"
-    "with an invalid file, and one with half of the answers."
-)
 _TEMPLATES = Path(__file__).parent / "templates"
 _LONGEST_KEY = 36
 """On Codabench; the other platforms allow more."""
@@ -100,27 +95,15 @@ class Plan(NamedTuple):
             "split": self.settings.split,
             "columns": self.columns,
             "headline": self.settings.headline,
-            "table": _table(self.columns),
-            "expected": self.expected_files(),
+            "required": " and ".join(f"`{name}`" for name in self.settings.submission),
+            "optional": " and ".join(f"`{name}`" for name in self.optional),
+            "needed": self.needed,
+            "alternative": self.alternative,
             "secret": ", ".join(f"`{name}`" for name in sorted(self.truth)),
-            "not_tried": _NOT_TRIED,
             "wheel": self.wheel and self.wheel[0],
             **more,
         }
         return _templates().select_template(names).render(values).encode()
-
-    def expected_files(self) -> str:
-        """Return what participants submit, as a sentence."""
-        required, optional = (
-            " and ".join(f"`{name}`" for name in names) for names in (self.settings.submission, self.optional)
-        )
-        also = f", and of {optional}, which some figures need" if optional else ""
-        if self.needed:
-            also = (
-                f", and of {optional}: a submission without it has no {self.settings.headline.figure} and is not "
-                f"scored, unless the bundle is written with `--rank-by {self.alternative}`"
-            )
-        return f"Files of {required}{also} (see `medcontract schema show`). Several files are submitted in a .zip."
 
     def guide(self, writer: Callable[[Page], str] = markdown.write) -> bytes:
         """Return the page for participants."""
@@ -286,15 +269,6 @@ def _templates() -> Environment:
     )  # fmt: skip
     environment.filters["quoted"] = lambda text: json.dumps(text, ensure_ascii=False)  # a string in YAML
     return environment
-
-
-def _table(columns: Iterable[BoardColumn]) -> str:
-    """Return the columns as a Markdown table."""
-    rows = ["| name | figure | |", "|---|---|---|"]
-    for column in columns:
-        figure = column.figure.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-        rows.append(f"| `{column.key}` | {figure} | {'lower' if column.lower_is_better else 'higher'} is better |")
-    return "\n".join(rows)
 
 
 def logo() -> bytes:
