@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -296,28 +296,46 @@ def test_team_of_the_folder(board: Call, rank: Call, tmp_path: Path) -> None:
 # --- submissions that are not as they should be --------------------------------------------------
 
 
-def test_an_empty_folder(board: Call, tmp_path: Path) -> None:
-    """A folder without data is listed, with a reason, and by its name only."""
-    (tmp_path / "empty").mkdir()
-    ran = board(truth_file(tmp_path, "lesions"), tmp_path / "empty", entry(tmp_path / "a", "lesions"))
-    assert ran.code == 0
-    envelope = keeps(ran.out, "medcontract/leaderboard")
-    assert names(envelope) == [(1, "a"), (None, "empty")]
-    assert "no data files" in envelope["submissions"][1]["reasons"][0]
-    assert str(tmp_path) not in ran.out
+def _file(folder: Path, content: bytes, name: str = "sent.json") -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(content)
 
 
-@pytest.mark.parametrize("content", [b"{", b'{"predictions": [', b"\xff\xff"])
-def test_a_submission_that_cannot_be_read(board: Call, tmp_path: Path, content: bytes) -> None:
-    """A broken file makes its own submission invalid and no other."""
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "sent.json").write_bytes(content)
-    ran = board(truth_file(tmp_path, "lesions"), tmp_path / "broken", entry(tmp_path / "a", "lesions"))
-    assert ran.code == 0
+def _model_of_no_size(folder: Path) -> None:
+    entry(folder, "lesions")
+    document(folder, "model", {**model(), "model_size_mb": 0})
+
+
+def _of_two_teams(folder: Path) -> None:
+    entry(folder, "lesions")
+    sent_file(folder, "lesions", name="second.json", team_name="Other")
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "an empty folder": (Path.mkdir, "no data files"),
+    "broken": (lambda folder: _file(folder, b"{"), "cannot be read"),
+    "cut off": (lambda folder: _file(folder, b'{"predictions": ['), "cannot be read"),
+    "not text": (lambda folder: _file(folder, b"\xff\xff"), "cannot be read"),
+    "a truth alone": (lambda folder: put(folder / "mine.json", "lesions/truth", TRUTH["lesions"]), "no submission"),
+    "another track": (lambda folder: entry(folder, "triage"), "triage"),
+    "files of two teams": (_of_two_teams, "team_name"),
+    "a model file with errors": (_model_of_no_size, "model.json"),
+}
+"""What makes a submission to lesions, and the reason why it is not valid."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(board: Call, tmp_path: Path, name: str) -> None:
+    """It is listed with a reason, without a path, and changes nothing for the others."""
+    make, words = REFUSED[name]
+    make(tmp_path / "bad")
+    ran = board(truth_file(tmp_path, "lesions"), tmp_path / "bad", entry(tmp_path / "a", "lesions"))
+    assert (ran.code, str(tmp_path) in ran.out) == (0, False)
     envelope = keeps(ran.out, "medcontract/leaderboard")
-    assert names(envelope) == [(1, "a"), (None, "broken")]
-    assert envelope["submissions"][1]["reasons"]
-    assert str(tmp_path) not in ran.out
+    assert names(envelope) == [(1, "a"), (None, "bad")]
+    refused = envelope["submissions"][1]
+    assert (refused["valid"], refused["headline"], refused["figures"]) == (False, None, {})
+    assert words in refused["reasons"][0]
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -327,6 +345,15 @@ def test_a_truncated_submission(board: Call, tmp_path: Path, track: str) -> None
     sent.write_bytes(sent.read_bytes()[:-20])
     found = only(board(truth_file(tmp_path, track), tmp_path / "a").json)
     assert (found["valid"], found["processing"]["processed"]) == (False, 0)
+
+
+def test_event_differs(board: Call, tmp_path: Path) -> None:
+    """A submission to another event is refused, and the others are ranked."""
+    sent_file(tmp_path / "a", "triage", event="Other")
+    ran = board(truth_file(tmp_path, "triage"), tmp_path / "a", entry(tmp_path / "b", "triage"))
+    assert names(ran.json) == [(1, "b"), (None, "a")]
+    refused = ran.json["submissions"][1]
+    assert (refused["processing"], "event" in refused["reasons"][0]) == (None, True)
 
 
 def test_an_unknown_file(board: Call, tmp_path: Path) -> None:
@@ -359,50 +386,6 @@ def test_a_submission_with_its_own_truth(board: Call, tmp_path: Path) -> None:
     assert any("mine.json" in warning for warning in only(envelope)["warnings"])
 
 
-def test_nothing_but_a_truth(board: Call, tmp_path: Path) -> None:
-    """A folder that holds the truth and nothing else is no submission."""
-    put(tmp_path / "a" / "mine.json", "lesions/truth", TRUTH["lesions"])
-    found = only(board(truth_file(tmp_path, "lesions"), tmp_path / "a").json)
-    assert (found["valid"], found["rank"]) == (False, None)
-    assert found["reasons"]
-
-
-def test_submissions_of_another_track(board: Call, tmp_path: Path) -> None:
-    """Files of another track are listed with that reason."""
-    ran = board(truth_file(tmp_path, "lesions"), entry(tmp_path / "a", "triage"), entry(tmp_path / "b", "lesions"))
-    assert ran.code == 0
-    assert names(ran.json) == [(1, "b"), (None, "a")]
-    assert "triage" in ran.json["submissions"][1]["reasons"][0]
-
-
-def test_two_files_whose_headers_differ(board: Call, tmp_path: Path) -> None:
-    """Two predictions files of two teams in one folder are one invalid submission, not a wrong call."""
-    folder = entry(tmp_path / "a", "lesions")
-    sent_file(folder, "lesions", name="second.json", team_name="Other")
-    ran = board(truth_file(tmp_path, "lesions"), folder, entry(tmp_path / "b", "lesions"))
-    assert ran.code == 0
-    assert names(ran.json) == [(1, "b"), (None, "a")]
-    assert "team_name" in ran.json["submissions"][1]["reasons"][0]
-
-
-def test_event_differs(board: Call, tmp_path: Path) -> None:
-    """A submission to another event is refused, and the others are ranked."""
-    sent_file(tmp_path / "a", "triage", event="Other")
-    ran = board(truth_file(tmp_path, "triage"), tmp_path / "a", entry(tmp_path / "b", "triage"))
-    assert names(ran.json) == [(1, "b"), (None, "a")]
-    refused = ran.json["submissions"][1]
-    assert (refused["processing"], "event" in refused["reasons"][0]) == (None, True)
-
-
-def test_a_model_file_with_errors(board: Call, tmp_path: Path) -> None:
-    """An auxiliary file with errors refuses its submission."""
-    folder = entry(tmp_path / "a", "lesions")
-    document(folder, "model", {**model(), "model_size_mb": 0})
-    found = only(board(truth_file(tmp_path, "lesions"), folder).json)
-    assert (found["valid"], found["figures"]) == (False, {})
-    assert "model.json" in found["reasons"][0]
-
-
 def test_a_file_is_a_submission(board: Call, tmp_path: Path) -> None:
     """A file by itself is a submission too."""
     sent = sent_file(tmp_path, "lesions")
@@ -433,29 +416,25 @@ def test_a_truth_with_errors(rank: Call, tmp_path: Path, track: str) -> None:
     assert "truth.json" in err
 
 
-def test_an_empty_truth(rank: Call, tmp_path: Path) -> None:
-    """Nor against an empty one."""
-    code, out, err = rank(truth_file(tmp_path, "lesions", []), entry(tmp_path / "a", "lesions"))
-    assert (code, out) == (1, "")
-    assert "empty" in err
+WRONG_TRUTHS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "empty": (lambda folder: put(folder / "a.json", "lesions/truth", []), "empty"),
+    "broken": (lambda folder: _file(folder, b"{", "a.json"), "a.json"),
+    "cut off": (lambda folder: _file(folder, b'{"labels": [', "a.json"), "a.json"),
+    "a part of it is broken": (
+        lambda folder: _file(put(folder / "a.json", "lesions/truth", TRUTH["lesions"]).parent, b"{", "b.json"),
+        "b.json",
+    ),
+}
 
 
-@pytest.mark.parametrize("content", [b"{", b'{"labels": ['])
-def test_a_truth_that_cannot_be_read(rank: Call, tmp_path: Path, content: bytes) -> None:
-    """Nor against one whose syntax is broken: that is wrong data, not a wrong call."""
-    (tmp_path / "truth.json").write_bytes(content)
-    code, out, err = rank("truth.json", entry(tmp_path / "a", "lesions"))
-    assert (code, out) == (1, "")
-    assert "truth.json" in err
-
-
-def test_a_part_of_the_truth_that_cannot_be_read(rank: Call, tmp_path: Path) -> None:
-    """A folder of the truth with a broken file in it is a broken truth: a part of it must not get lost."""
-    put(tmp_path / "truth" / "a.json", "lesions/truth", TRUTH["lesions"][:10])
-    (tmp_path / "truth" / "b.json").write_bytes(b"{")
+@pytest.mark.parametrize("name", WRONG_TRUTHS)
+def test_a_truth_that_nothing_can_be_ranked_against(rank: Call, tmp_path: Path, name: str) -> None:
+    """It is wrong data, not a usage error; no part of it must get lost."""
+    make, words = WRONG_TRUTHS[name]
+    make(tmp_path / "truth")
     code, out, err = rank("truth", entry(tmp_path / "a", "lesions"))
     assert (code, out) == (1, "")
-    assert "b.json" in err
+    assert words in err
 
 
 @pytest.mark.parametrize("track", TRACKS)
