@@ -30,10 +30,7 @@ _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 @report_plugin_errors()
 def compare(
-    baseline: Validated[Any],
-    rerun: Validated[Any],
-    names: Sequence[str] = (),
-    frozen: FrozenProtocol | None = None,
+    baseline: Validated[Any], rerun: Validated[Any], names: Sequence[str] = (), frozen: FrozenProtocol | None = None
 ) -> Comparison:
     """Say what changed. Raises `CallError`, with the exact difference, if the two are not comparable.
 

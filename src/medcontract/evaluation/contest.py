@@ -94,9 +94,7 @@ class Contest:
             "was not used": unused,
         }
         self.notes = [
-            f"{part.name} ({part.contract.id}) {note}"
-            for note, names in notes.items()
-            for part in files.take(names).parts()
+            f"{part.name} ({part.contract.id}) {note}" for note in notes for part in files.take(notes[note]).parts()
         ]
         self.notes += self._about_frozen()
         if self.truth.reasons:
@@ -144,7 +142,7 @@ class Contest:
         try:
             scored = self._score(submission)
         except WorkKilled:
-            return self.worker_died()
+            return self.refused(_WORKER_DIED, failure="scoring")
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
@@ -167,10 +165,6 @@ class Contest:
             found=len(problems), errors=sum(problem.severity == "error" for problem in problems), failure=failure,
         )  # fmt: skip
 
-    def worker_died(self) -> Scored:
-        """Refuse a submission that terminates its worker."""
-        return self.refused(_WORKER_DIED, failure="scoring")
-
     def _unexpected(self, error: Exception) -> Scored:
         """Refuse a submission because of an exception in a plugin, or of a bug."""
         failure = plugin_failure(error)
@@ -191,9 +185,8 @@ class Contest:
 
     def _score(self, submission: Submission) -> Scored:
         if submission.error:
-            error = (
-                self._expecting(submission.error) if submission.error.startswith("no data files") else submission.error
-            )
+            error = submission.error
+            error = self._expecting(error) if error.startswith("no data files") else error
             reason = "; ".join(filter(None, (error, self._if_several(submission, Files()))))
             return self.refused(reason, skipped_problems(submission.skipped))
         files, settings = Files(), self.settings
@@ -264,14 +257,12 @@ class Contest:
         given = gather([(file, None) for file in submission.measured], self.settings, paths)
         files.unread += given.unread
         files.groups |= given.take(measured).groups
-        files.notes += [
-            f"{part.name} ({part.contract.id}) in --measured does not contain measurements: ignored"
-            for part in given.parts()
-            if part.contract.id not in measured
-        ]
-        files.notes += [
-            f"{base_name(report.path)} in --measured is ignored: {reason_for(report)}" for report in given.unrecognized
-        ]
+        for part in given.parts():
+            if part.contract.id not in measured:
+                ignored = "in --measured does not contain measurements: ignored"
+                files.notes.append(f"{part.name} ({part.contract.id}) {ignored}")
+        for report in given.unrecognized:
+            files.notes.append(f"{base_name(report.path)} in --measured is ignored: {reason_for(report)}")
 
     def slim(self, scored: Scored) -> Scored:
         """Return the score with only what a ranking needs: there may be thousands."""
@@ -304,7 +295,6 @@ class Contest:
             protocol=self.scorer.protocol,
             files=[(p.contract.id, p.name, p.how, p.source.sha256(), p.report, p.collector) for p in truth.parts],
             expected={name: each.export() for name, each in truth.expected.items()},
-            fields={name: each.fields for name, each in truth.expected.items()},
             plain={name: getattr(truth, name) for name in ("headers", "content", "documents", "invalid_ids")},
         )
 
@@ -322,8 +312,6 @@ class _SentTruth(Struct, kw_only=True):
     protocol: Protocol
     files: list[tuple[str, str, str | None, str, FileReport, ProblemCollector]]
     expected: dict[str, ExpectedItems]
-    fields: dict[str, dict[str, list[Any]]]
-    """Values that are kept of the truth, in the order of its items."""
     plain: dict[str, Any]
     """What can be sent as it is, by field of the truth."""
 
@@ -333,8 +321,6 @@ class _SentTruth(Struct, kw_only=True):
         pairs = {pair.truth: pair for pair in scorer.pairs}
         truth = LoadedTruth(track=track, scorer=scorer, **self.plain)
         truth.expected = {name: Expected.of(pairs[name], each) for name, each in self.expected.items()}
-        for name, fields in self.fields.items():
-            truth.expected[name].fields = fields
         for contract, name, how, sha256, report, collector in self.files:
             source = Source(b"", name)
             source.note_digest(sha256)
@@ -368,21 +354,20 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None
         with suppress(PoolFailed, *pool.failures):  # then this process scores the others
             for outcome in pool.each(Contest.score, contest, [_anywhere(each) for each in submissions]):
                 done += 1
-                yield contest.worker_died() if isinstance(outcome, WorkerDied) else outcome
+                yield contest.refused(_WORKER_DIED, failure="scoring") if isinstance(outcome, WorkerDied) else outcome
             return
     yield from map(contest.score, submissions[done:])
 
 
 def _anywhere(submission: Submission) -> Submission:
     """Return the submission with paths that do not depend on the current folder."""
-    measured = None if submission.measured is None else tuple(map(_absolute, submission.measured))
-    return replace(
-        submission, files=tuple((_absolute(path), name) for path, name in submission.files), measured=measured
-    )
 
+    def absolute(path: str | Source) -> str | Source:
+        return path if isinstance(path, Address | Source) else os.path.abspath(path)
 
-def _absolute(path: str | Source) -> str | Source:
-    return path if isinstance(path, Address | Source) else os.path.abspath(path)
+    files = tuple((absolute(path), name) for path, name in submission.files)
+    measured = None if submission.measured is None else tuple(map(absolute, submission.measured))
+    return replace(submission, files=files, measured=measured)
 
 
 def _pool_for(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Pool | None:

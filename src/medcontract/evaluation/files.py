@@ -92,8 +92,7 @@ def given_files(
             registry.find(contract_id)
         elif path == STDIN and not schema:
             raise CallError(
-                "standard input needs a contract",
-                words("pass CONTRACT=- instead of -; for the ids ", LIST_CONTRACTS),
+                "standard input needs a contract", words("pass CONTRACT=- instead of -; for the ids ", LIST_CONTRACTS)
             )
     expanded = [(path, contract_id, expand(path, limits, exclude)) for path, contract_id in wanted]
     themselves = {real_path(path) for path, _, inside in expanded if inside.files == [path]}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated
@@ -49,30 +49,6 @@ def _missing(what: str, wanted: Sequence[str], separator: str, files: Files) -> 
     return CallError(f"there is no {what} among these files", f"expected a file of {separator.join(wanted)}; {found}")
 
 
-class InvalidIds(Struct):
-    """The ids of the invalid records of a file. They exist, so that a reference to one of them is not wrong."""
-
-    field: str
-    ids: set[str] = set()
-    identified: int = 0
-    """The number of records whose id is known, valid or not."""
-    complete: bool = True
-    """Whether the ids of all records are known."""
-
-    def add(self, parsed: object) -> None:
-        """Add an invalid record."""
-        value = read_field(parsed, self.field) if self.field else None
-        if isinstance(value, str):
-            self.ids.add(value)
-            self.identified += 1
-
-    def finish(self, parts: Sequence[Part]) -> None:
-        """Compare the number of ids with that of the records, once the files are read."""
-        validators = [part.validator for part in parts if part.validator and not part.validator.broken]
-        records = sum(validator.records or 0 for validator in validators)
-        self.complete = len(validators) == len(parts) and records == self.identified
-
-
 class LoadedTruth(Struct, kw_only=True):
     """What submissions are scored against."""
 
@@ -94,8 +70,8 @@ class LoadedTruth(Struct, kw_only=True):
     """Used instead of the pairs of the scorer, if given."""
     documents: dict[str, object] = {}
     """Auxiliary files that rules of the truth refer to."""
-    invalid_ids: dict[str, InvalidIds] = {}
-    """The ids of invalid records of auxiliary files, by contract."""
+    invalid_ids: dict[str, frozenset[str] | None] = {}
+    """The ids of invalid records of auxiliary files, by contract: a reference to one is not wrong. None: not known."""
     samples: dict[tuple[object, ...], Samples] = {}
     """What is drawn for intervals, once it is needed."""
 
@@ -127,13 +103,11 @@ class LoadedTruth(Struct, kw_only=True):
 
     def _referenced_ids(self, name: str, document: object) -> frozenset[str] | None:
         """Return the ids of an auxiliary file, those of invalid records included. None if a part of it is unknown."""
-        role, invalid = self.track.roles.find_auxiliary(name), self.invalid_ids.get(name)
+        role = self.track.roles.find_auxiliary(name)
         if role is None or role.ids is None:
             return None
-        ids = frozenset(role.ids(document))
-        if invalid is None or not role.id_field:
-            return ids
-        return ids | invalid.ids if invalid.complete else None
+        invalid = self.invalid_ids.get(name, frozenset()) if role.id_field else frozenset()
+        return None if invalid is None else invalid.union(role.ids(document))
 
 
 def read_truth(
@@ -158,7 +132,7 @@ def read_truth(
     competition = track.roles.auxiliaries("competition")
     later = {name for name in competition if any(r.other in track.roles.truths for r in registry.find(name).file_rules)}
     first = {*competition, *(rule.other for rule in rules)} - later
-    reasons = _read_auxiliaries(truth, truth.documents, files, lambda name, parts: name in first)
+    reasons = _read_auxiliaries(truth, truth.documents, files, first)
     for pair in wanted:
         parts = files.groups[pair.truth]
         if pair.own_truth:
@@ -185,7 +159,7 @@ def read_truth(
                 truth.reasons += (empty,)
             elif not reasons:
                 reasons.append(empty)
-    reasons += _read_auxiliaries(truth, truth.documents, files, lambda name, parts: name in later)
+    reasons += _read_auxiliaries(truth, truth.documents, files, later)
     if scorer.protocol.values.get("phase"):
         _restrict(truth, phase_key)
         if not sum(each.total for each in truth.expected.values()):
@@ -281,30 +255,34 @@ def _compare_headers(part: Part, header: object, others: Mapping[str, OtherFile]
 class _AuxiliarySink(Kept, kw_only=True):
     """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
 
-    invalid: InvalidIds
     checks: Sequence[RecordCheck]
     id_sinks: Sequence[Expected]
+    id_field: str
+    invalid: set[str] = field(default_factory=set)
+    """The ids of invalid records."""
+    identified: int = 0
+    """The number of records whose id is known, valid or not."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         super().take(records)
         rows = validated(records)
-        self.invalid.identified += len(rows)
+        self.identified += len(rows)
         for sink in self.id_sinks:
             sink.take(records)
         return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self.checks, record)]
 
     def reject(self, parsed: object) -> Sequence[Finding]:
-        self.invalid.add(parsed)
+        value = read_field(parsed, self.id_field) if self.id_field else None
+        if isinstance(value, str):
+            self.invalid.add(value)
+            self.identified += 1
         for sink in self.id_sinks:
             sink.reject(parsed)
         return ()
 
 
 def read_collection(
-    parts: Sequence[Part],
-    truth: LoadedTruth,
-    checks: Sequence[RecordCheck] = (),
-    id_sinks: Sequence[Expected] = (),
+    parts: Sequence[Part], truth: LoadedTruth, checks: Sequence[RecordCheck] = (), id_sinks: Sequence[Expected] = ()
 ) -> list[Any] | None:
     """Read an auxiliary file, and return what the track keeps of its records, if anything.
 
@@ -312,21 +290,24 @@ def read_collection(
     """
     contract_id = parts[0].contract.id
     role = truth.track.roles.find_auxiliary(contract_id)
-    invalid = truth.invalid_ids[contract_id] = InvalidIds(role.id_field if role else "")
-    sink = _AuxiliarySink(role.keep if role else None, invalid=invalid, checks=checks, id_sinks=id_sinks)
+    keep, id_field = (role.keep, role.id_field) if role else (None, "")
+    sink = _AuxiliarySink(keep, checks=checks, id_sinks=id_sinks, id_field=id_field)
     read(parts, sink)
-    invalid.finish(parts)
-    return sink.found if sink.keep else None
+    validators = [part.validator for part in parts if part.validator and not part.validator.broken]
+    records = sum(validator.records or 0 for validator in validators)
+    complete = len(validators) == len(parts) and records == sink.identified
+    truth.invalid_ids[contract_id] = frozenset(sink.invalid) if complete else None
+    return sink.found if keep else None
 
 
 def _read_auxiliaries(
-    truth: LoadedTruth, documents: dict[str, object], files: Files, wanted: Callable[[str, Sequence[Part]], bool]
+    truth: LoadedTruth, documents: dict[str, object], files: Files, wanted: Collection[str]
 ) -> list[str]:
     """Read auxiliary files: documents as they are, of collections what the track keeps. Returns what is wrong."""
     reasons: list[str] = []
     for name in truth.track.roles.auxiliaries():
         parts = files.groups.get(name)
-        if not parts or not wanted(name, parts):
+        if not parts or name not in wanted:
             continue
         contract, others = parts[0].contract, truth.other_files(documents)
         kept = read_collection(parts, truth, record_checks(contract.file_rules, others))
@@ -341,7 +322,8 @@ def _read_auxiliaries(
 def read_auxiliary(truth: LoadedTruth, files: Files) -> tuple[dict[str, object], list[str]]:
     """Read the auxiliary files that were not read with the truth. Also returns what is wrong with them."""
     documents: dict[str, object] = dict(truth.documents)
-    reasons = _read_auxiliaries(truth, documents, files, lambda name, parts: not parts[0].validator)
+    unread = [name for name, parts in files.groups.items() if not parts[0].validator]
+    reasons = _read_auxiliaries(truth, documents, files, unread)
     others = truth.other_files(documents)
     for name, parts in files.groups.items():
         part, document = parts[0], documents.get(name)

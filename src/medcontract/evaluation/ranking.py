@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from operator import attrgetter
@@ -15,15 +15,7 @@ from msgspec.structs import replace
 from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
 from medcontract.evaluation.contest import FLAGS, Contest, first_error, scores
 from medcontract.evaluation.files import GivenFile, gather, read
-from medcontract.evaluation.result import (
-    Scored,
-    described_input,
-    occasion,
-    processing,
-    score_result,
-    title,
-    versions,
-)
+from medcontract.evaluation.result import Scored, described_input, occasion, processing, score_result, title, versions
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import FoundSubmissions, Submission, Teams
 from medcontract.problems import is_plain, plural, shorten
@@ -228,13 +220,10 @@ def _candidate(number: int, name: str, scored: Scored, contest: Contest) -> _Can
     track = contest.track
     try:
         verdict = _final_verdict(scored, contest.scorer)
-        result: dict[str, Any] = verdict.result or {}
+        result = verdict.result or {}
         if verdict is not scored.verdict:
             result = for_participants(track, result, rounded_or_none(verdict.headline))
-        known = {figure.name for figure in track.figures}
-        figures = {figure: value for figure, value in result.items() if figure in known}
-        if track.comparison.figures and verdict.result is not None:
-            figures = dict(track.comparison.figures(result))
+        figures = figures_of_submission(track, result)
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # like in `Contest.score`
@@ -361,7 +350,7 @@ def score_alone(contest: Contest, submission: Submission) -> tuple[Score, dict[s
     Never raises because of the submission. What a ranking derives from all submissions has to be in the protocol.
     """
     score = feedback_on(contest.score(submission), contest)
-    figures = {**score._display.headlines, **figures_of_submission(contest.track, score)}
+    figures = {**score._display.headlines, **figures_of_submission(contest.track, score.result)}
     return score, {
         name: value
         for name, value in figures.items()
@@ -369,14 +358,14 @@ def score_alone(contest: Contest, submission: Submission) -> tuple[Score, dict[s
     }
 
 
-def figures_of_submission(track: Track, score: Score) -> dict[str, Any]:
-    """Return the figures of the whole submission in a score, by name."""
-    if not score.result:
+def figures_of_submission(track: Track, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the figures of the whole submission in a result, by name."""
+    if not result:
         return {}
     if track.comparison.figures:
-        return dict(track.comparison.figures(score.result))
+        return dict(track.comparison.figures(result))
     known = {figure.name for figure in track.figures if figure.by == "submission"}
-    return {name: value for name, value in score.result.items() if name in known}
+    return {name: value for name, value in result.items() if name in known}
 
 
 def rankable_figures(contest: Contest) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ class _Rehearsal:
     ) -> Rehearsed:
         return Rehearsed(
             name=name, about=about, ready=ready, valid=score.valid, headline=_headline(score),
-            figures=figures_of_submission(self.contest.track, score), reasons=score.reasons,
+            figures=figures_of_submission(self.contest.track, score.result), reasons=score.reasons,
             codes=tuple(sorted(codes)), platform=platform,
         )  # fmt: skip
 
@@ -237,7 +237,7 @@ class _Rehearsal:
 
     def _figures(self, files: dict[str, bytes], contest: Contest) -> dict[str, float | None]:
         score = self.score_of(_submission(files), contest)
-        return {**figures_of_submission(contest.track, score), **score._display.headlines}
+        return {**figures_of_submission(contest.track, score.result), **score._display.headlines}
 
     def _check_refused(self, name: str, heading: str, causes: tuple[str, ...]) -> None:
         found = [(each, rehearsed) for each, rehearsed in self.scored if each.name == name]

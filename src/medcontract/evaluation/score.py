@@ -39,12 +39,7 @@ from medcontract.evaluation.settings import (
     require_possible_fields,
 )
 from medcontract.problems import is_cross_file, plural
-from medcontract.results.score import (
-    FailureMode,
-    Intervals,
-    ItemBreakdown,
-    in_file,
-)
+from medcontract.results.score import FailureMode, Intervals, ItemBreakdown, in_file
 from medcontract.results.tables import Table
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import scorer as scorers

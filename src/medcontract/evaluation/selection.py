@@ -115,10 +115,12 @@ def _first(notes: list[str], which: str) -> list[str]:
 
 def skipped_problems(files: Sequence[IgnoredFile]) -> tuple[FileProblem, ...]:
     """Return the problems of files that may be data but are not read."""
-    return tuple(
+    found = [
         FileProblem(file=file.name, code="MC005", severity="error", message=file.message, hint=file.hint)
-        for file in [file for file in files if file.may_be_data][:_MOST_LISTED]
-    )
+        for file in files
+        if file.may_be_data
+    ]
+    return tuple(found[:_MOST_LISTED])
 
 
 def notes_on_files(files: Files, used: Collection[str], track: Track) -> list[str]:
@@ -239,7 +241,12 @@ def select_files(track: Track, files: Files, found: Mapping[str, str], settings:
         kept = _select((name,), files, folders, name in by_option)
         auxiliary = roles.find_auxiliary(name)
         if auxiliary and auxiliary.only_organizers and truths and not folders.alone:
-            _ignore_submissions_own([part for part in kept if folders.origin(part) > _ORGANIZER], files)
+            for part in kept:
+                if folders.origin(part) > _ORGANIZER:
+                    own = f"{part.name} ({part.contract.id})"
+                    files.groups[part.contract.id].remove(part)
+                    files.notes.remove(f"{own} {FROM_SUBMISSION}")
+                    files.notes.append(f"{own} is ignored: only the organizer's file counts")
     files.groups = {name: parts for name, parts in files.groups.items() if parts}
     inside = [path for path, folder in found.items() if folder in folders.of_submissions]
     files.ignore_broken(inside, roles.submissions)
@@ -262,14 +269,6 @@ def _select(kind: Iterable[str], files: Files, folders: _Folders, by_option: boo
     if best > _ORGANIZER and not folders.alone:
         files.notes += [f"{part.name} ({part.contract.id}) {FROM_SUBMISSION}" for part in kept]
     return kept
-
-
-def _ignore_submissions_own(parts: Iterable[Part], files: Files) -> None:
-    for part in parts:
-        own = f"{part.name} ({part.contract.id})"
-        files.groups[part.contract.id].remove(part)
-        files.notes.remove(f"{own} {FROM_SUBMISSION}")
-        files.notes.append(f"{own} is ignored: only the organizer's file counts")
 
 
 def _hide_organizers_files(roles: Roles, files: Files, found: Mapping[str, str]) -> None:

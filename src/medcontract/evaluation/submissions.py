@@ -13,15 +13,7 @@ from msgspec.structs import replace
 from medcontract.addresses import ARCHIVES, Address, as_address, is_archive, real_path, split_member
 from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError, option, words
-from medcontract.evaluation.files import (
-    Expanded,
-    GivenFile,
-    expand,
-    list_path,
-    no_data_files,
-    path_of,
-    split_known,
-)
+from medcontract.evaluation.files import Expanded, GivenFile, expand, list_path, no_data_files, path_of, split_known
 from medcontract.evaluation.named_tables import table_source
 from medcontract.evaluation.selection import IgnoredFile, skipped
 from medcontract.extras import TABLES, is_table
@@ -103,8 +95,7 @@ def named_submissions(given: Iterable[object]) -> tuple[list[Submission], list[o
             found.append(Submission(name=name, files=(table_source(value),), given=name, is_folder=False))
         elif isinstance(value, str | os.PathLike):
             path, contract_id = split_known(value)
-            if not _exists(path):
-                raise _missing(path)
+            _require_existing(path)
             found.append(replace(_submission_at(path, contract_id), name=name))
         else:
             raise CallError(f"expected a file or a table, got {type(value).__name__}", TABLES)
@@ -125,8 +116,7 @@ def submissions_in(
     unique = {_place(path): (path, contract_id) for path, contract_id in reversed(given)}
     for place, (path, contract_id) in reversed(unique.items()):
         is_local = not isinstance(path, Address) and not split_member(path)
-        if not _exists(path):
-            raise _missing(path)
+        _require_existing(path)
         refused = why_refused(path, [each for each in unique if each != place]) if is_local else None
         if refused:
             source = Source(place, refused=refused)
@@ -141,10 +131,6 @@ def submissions_in(
     return FoundSubmissions(found, notes)
 
 
-def _missing(path: str) -> CallError:
-    return CallError(f"{path}: no such file or folder", missing_file_hint(path))
-
-
 def _place(path: str) -> str:
     """Return a text that is the same for two paths of one submission, but not for a link and what it leads to."""
     if isinstance(path, Address):
@@ -157,14 +143,15 @@ def _name(path: str) -> str:
     return base_name(path.rstrip("/") if isinstance(path, Address) else os.path.abspath(path))
 
 
-def _exists(path: str) -> bool:
-    if split_member(path):
-        return True  # if not, reading it explains that
-    if isinstance(path, Address):
+def _require_existing(path: str) -> None:
+    """Raise `CallError` for a path that does not exist; that of a file in an archive is checked when it is read."""
+    found = bool(split_member(path)) or (not isinstance(path, Address) and os.path.lexists(path))
+    if isinstance(path, Address) and not found:
         from medcontract.reading.remote import exists
 
-        return exists(path)
-    return os.path.lexists(path)
+        found = exists(path)
+    if not found:
+        raise CallError(f"{path}: no such file or folder", missing_file_hint(path))
 
 
 def _submission_at(
@@ -195,10 +182,9 @@ def _no_submission(path: str) -> str | None:
     if isinstance(path, Address):
         from medcontract.reading.remote import is_folder
 
-        is_file = not is_folder(path) and not is_archive(path)
-    else:
-        is_file = os.path.isfile(path)
-    if not is_file:
+        if is_folder(path) or is_archive(path):
+            return None
+    elif not os.path.isfile(path):
         return None
     found = identify(open_source(path), None, ProblemCollector(1))
     return None if isinstance(found, Identified) else file.reason
@@ -310,12 +296,12 @@ def read_teams(file: str | None, attempts: Attempts, submissions: Sequence[Submi
     """Read the table. Raises `CallError` for a table that does not say clearly which submission is meant."""
     if attempts not in ATTEMPTS:
         raise CallError(f"unknown attempts '{attempts}'", f"use one of: {', '.join(ATTEMPTS)}")
+    if file is None and attempts != "all":
+        raise CallError(
+            words(option("--attempts", attempts), " requires ", option("--teams", "FILE")),
+            "a name in a submission is only its own claim, which must not remove another submission",
+        )
     if file is None:
-        if attempts != "all":
-            raise CallError(
-                words(option("--attempts", attempts), " requires ", option("--teams", "FILE")),
-                "a name in a submission is only its own claim, which must not remove another submission",
-            )
         return Teams(())
     listed: list[tuple[int, str] | None] = [None] * len(submissions)
     notes: list[str] = []
@@ -351,11 +337,9 @@ def _rows(file: str, limits: Limits) -> list[tuple[str, str]]:
 
 def _meant(name: str, submissions: Sequence[Submission]) -> list[int]:
     """Find the submissions that a name means: a path as in the call, else a base name, else one without extension."""
-    ways: list[Callable[[Submission], str]] = [
-        lambda each: os.path.normpath(each.given), lambda each: each.name, lambda each: each.plain_name,
-    ]  # fmt: skip
-    for way, wanted in zip(ways, (os.path.normpath(name), name, name), strict=True):
-        found = [number for number, each in enumerate(submissions) if way(each) == wanted]
+    known = [(os.path.normpath(each.given), each.name, each.plain_name) for each in submissions]
+    for way, wanted in enumerate((os.path.normpath(name), name, name)):
+        found = [number for number, names in enumerate(known) if names[way] == wanted]
         if found:
             return found
     return []

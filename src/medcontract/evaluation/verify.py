@@ -53,15 +53,18 @@ def verify(score: Validated[Any], given: GivenFiles, settings: Settings) -> Veri
     opened = list(_opened(given, settings))
     files, used, others = _matched(stated.inputs, opened, given, settings)
     listed = {each.contract: each.name for each in track.options if each.contract}
-    options = {listed[each.contract]: _document(each) for each in others if each.contract in listed}
+    options = {
+        listed[each.contract]: load_source(each.source, each.contract).value.model_dump(exclude_none=True)
+        for each in others
+        if each.contract in listed
+    }
     if stated.participant:  # its truth is not stated
         used += [each for each in others if each.contract in track.roles.truths]
     ignored = [each for each in others if each not in used and each.contract not in listed]
-    tables = [each for each in used if each.contract == GROUPS]
-    used = [each for each in used if each not in tables]
-    settings = _as_stated(stated, track, options, settings)._replace(
-        by=parse_by(stated.by or ()), groups=GroupTable.read(tables[0].source) if tables else None
-    )
+    groups = next((GroupTable.read(each.source) for each in used if each.contract == GROUPS), None)
+    used = [each for each in used if each.contract != GROUPS]
+    settings = _as_stated(stated, track, options, settings)
+    settings = settings._replace(by=parse_by(stated.by or ()), groups=groups)
     reasons = [*_protocol_reasons(stated, track, settings)]
     missing = [file.name for file in files if file.state == "missing"]
     reasons += [f"these files are missing: {', '.join(missing)}"] if missing else []
@@ -111,16 +114,14 @@ def _matched(
             other.contract = file.contract
             left.remove(other)
             found[number] = other
-    files = [_verified(file, found.get(number)) for number, file in enumerate(inputs)]
+    files = [
+        VerifiedFile(
+            contract=file.contract, name=file.name, stated=file.sha256, given=its.sha256 if its else None,
+            state="missing" if its is None else "same" if its.sha256 == file.sha256 else "differs",
+        )
+        for file, its in zip(inputs, map(found.get, range(len(inputs))), strict=True)
+    ]  # fmt: skip
     return files, list(found.values()), left
-
-
-def _verified(file: InputFile, given: _Given | None) -> VerifiedFile:
-    sha256 = None if given is None else given.sha256
-    return VerifiedFile(
-        contract=file.contract, name=file.name, stated=file.sha256, given=sha256,
-        state="missing" if given is None else "same" if sha256 == file.sha256 else "differs",
-    )  # fmt: skip
 
 
 def _recognize(opened: Sequence[_Given], given: GivenFiles, settings: Settings) -> None:
@@ -129,11 +130,6 @@ def _recognize(opened: Sequence[_Given], given: GivenFiles, settings: Settings) 
     contracts = {id(part.source): part.contract.id for part in files.parts()}
     for each in opened:
         each.contract = contracts.get(id(each.source), each.contract)
-
-
-def _document(given: _Given) -> object:
-    """Read the value of an option that is a file. Raises `InvalidData`."""
-    return load_source(given.source, given.contract).value.model_dump(exclude_none=True)
 
 
 # --- protocol and options

@@ -53,7 +53,4 @@ def evaluate(
     found = evaluate_submission(program, test_annotation_file, user_submission_file)
     if found.score is None or found.reason:
         raise SubmissionNotScored(found.reason)
-    return {
-        "result": [{found.split: found.figures}],
-        "submission_result": found.score.to_dict(),
-    }
+    return {"result": [{found.split: found.figures}], "submission_result": found.score.to_dict()}
