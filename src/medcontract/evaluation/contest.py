@@ -60,7 +60,7 @@ class Contest:
     """A truth, which is read once, and the scorer for submissions. Can be pickled, for other processes."""
 
     def __init__(self, truth: Sequence[GivenFile], settings: Settings, complete: bool = True) -> None:
-        """Read the truth. Raises `MedcontractError` if it has errors, `CallError` for a wrong call.
+        """Read the truth. Raises `MedcontractError` if it has errors, `CallError` for a usage error.
 
         `complete`: scores are complete, for reports, and not only what a ranking needs.
         """

@@ -46,7 +46,7 @@ def leaderboard(
     teams: Teams = NO_TEAMS,
     blind: bool = False,
 ) -> Leaderboard:
-    """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
+    """Score and rank submissions. Raises `CallError` for a usage error, `MedcontractError` for a truth with errors.
 
     `feedback` is called with the index of each submission, and its result, when all are scored. `cache`: scores that
     are kept from an earlier ranking. `blind`: leave out ranks and figures.

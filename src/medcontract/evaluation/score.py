@@ -101,7 +101,7 @@ def changes_for(track: Track, settings: Settings, ranking: bool = False) -> list
 
 @report_plugin_errors()
 def score_files(given: GivenFiles, settings: Settings = DEFAULT) -> Scored:
-    """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
+    """Score the submission among the files against the truth among them. Raises `CallError` for a usage error.
 
     Files that were found in a folder need not match a contract, and those in a submission's folder cannot extend or
     replace files of the organizer (`select_files`). Raises `InvalidData` if a file is so broken that its contract
@@ -283,7 +283,7 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
     if verdict.result is not None:
         broken = any(part.validator and part.validator.broken for part in readings.submissions())
         if broken and not verdict.valid and lacking_fields(track, answers.headers.values()):
-            verdict.result = None  # the header cannot be read: wrong data, not a wrong call
+            verdict.result = None  # the header cannot be read: wrong data, not a usage error
         else:
             require_fields(track, answers.headers.values())
     if settings.complete and not settings.participant:

@@ -44,7 +44,7 @@ class _Given(Struct, eq=False):
 
 @report_plugin_errors()
 def verify(score: Validated[Any], given: GivenFiles, settings: Settings) -> Verification:
-    """Compute a score again with the protocol and the options that it states. Raises `CallError` for a wrong call."""
+    """Compute a score again with the protocol and the options that it states. Raises `CallError` for a usage error."""
     stated = stated_score(score)
     track = tracks.find(stated.track)
     if track is None:
