@@ -60,7 +60,7 @@ class Ids(NamedTuple):
 
 
 def compiled_contracts(definition: Definition) -> dict[str, CompiledContract]:
-    """The contracts of a challenge in compiled form, by id."""
+    """Return the contracts of a challenge in compiled form, by id."""
     fast = all(is_fast(pattern) for pattern in _patterns(definition))
     found = {}
     for contract in make_contracts(definition):
@@ -130,7 +130,7 @@ def _unique(definition: Definition, within: str) -> Unique:
 
 
 def _reference(definition: Definition) -> JsonObject:
-    """The key fields, as rules across files name them."""
+    """Return the key fields, as rules across files name them."""
     *others, last = definition.key
     if len(others) < 2:
         return {"field": last, "with_field": others[0] if others else None}
@@ -138,7 +138,7 @@ def _reference(definition: Definition) -> JsonObject:
 
 
 def _rules(definition: Definition, within: str, of_records: bool) -> tuple[Rule, ...]:
-    """The rules of the file about each record of a list, or about the list."""
+    """Return the rules of the file about each record of a list, or about the list."""
     found = []
     for entry in definition.rules:
         if within in definition.lists_of(entry):
@@ -196,7 +196,7 @@ def _fields(fields: dict[str, Field]) -> FieldDefinitions:
 
 
 def _field(field: Field) -> tuple[Any, Any]:
-    """The annotation and the default of a field."""
+    """Return the annotation and the default of a field."""
     kind = _type(field)
     if field.optional:
         kind = kind | None
@@ -259,7 +259,7 @@ def _table(fields: dict[str, Field]) -> JsonObject:
 
 
 def _prediction(definition: Definition) -> Any:
-    """A record of either variant: answered or failed."""
+    """Return a record of either variant: answered or failed."""
     keys = _keys(definition, "as in the truth")
     no_error = "Absent, null or blank: no error, the case was processed."
     why = "Why the case could not be processed."

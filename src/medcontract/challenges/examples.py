@@ -18,7 +18,7 @@ Record = JsonObject
 
 
 def example_files(definition: Definition) -> dict[str, bytes]:
-    """The content of a truth, of a submission and of a list of cases, by file name."""
+    """Return the content of a truth, of a submission and of a list of cases, by file name."""
     keys = [_key(definition, case) for case in range(_CASES)]
     truth = [
         {**key, **{name: example_value(field, case) for name, field in definition.truth.items()}}
@@ -44,7 +44,7 @@ def _key(definition: Definition, case: int) -> Record:
 
 
 def _prediction(definition: Definition, key: Record, case: int, truth: Record) -> Record:
-    """A prediction that is right in most cases."""
+    """Return a prediction that is right in most cases."""
     found = dict(key)
     for name, field in definition.prediction.items():
         true = definition.truth.get(name)
@@ -55,14 +55,14 @@ def _prediction(definition: Definition, key: Record, case: int, truth: Record) -
 
 
 def _fits(field: Field, value: object) -> bool:
-    """Whether a value of the truth is also within the bounds of the prediction."""
+    """Return whether a value of the truth is also within the bounds of the prediction."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return field.pattern is None and field.min_length is None and field.max_length is None
     return (field.min is None or value >= field.min) and (field.max is None or value <= field.max)
 
 
 def example_value(field: FieldItem, case: int) -> Any:
-    """A value of a field, depending on the number of the case."""
+    """Return a value of a field, depending on the number of the case."""
     if field.classes:
         return field.classes[case % len(field.classes)]
     if field.items is not None:
@@ -100,7 +100,7 @@ def _string(field: FieldItem, case: int) -> str:
 
 
 def _matching(parsed: Any) -> str:
-    """A short text that matches a pattern."""
+    """Return a short text that matches a pattern."""
     text = ""
     for operation, argument in parsed:
         if operation is _constants.LITERAL:
@@ -120,7 +120,7 @@ def _matching(parsed: Any) -> str:
 
 
 def _one_of(choices: Any) -> str:
-    """A character of a class, a visible one if possible."""
+    """Return a character of a class, a visible one if possible."""
     negated = choices[0][0] is _constants.NEGATE
     inside = {
         code
@@ -175,7 +175,7 @@ def right_answers(definition: Definition, records: Sequence[Record]) -> list[Rec
 
 
 def _column(definition: Definition, name: str, field: Field, records: Sequence[Record]) -> Iterator[Any]:
-    """Yield the values of one field: those of the truth, or scores that put the positive or early cases first."""
+    """Yield the values of one field: as in the truth, or scores that put the positive or early cases first."""
     metrics = [metric for metric in definition.metrics if metric.field == name]
     scores = [m for m in metrics if m.event_field or isinstance(m.parameters.get("positive"), PositiveCase)]
     true = definition.truth.get(name)

@@ -18,13 +18,13 @@ from medcontract.results.validation import FileReport
 from medcontract.validation.report import ProblemCollector, make_report
 
 CONTRACT = "challenge"
-"""Takes the place of the contract in reports about challenge files."""
+"""The contract in reports about challenge files."""
 
 
 def check_file(
     source: Source, collector: ProblemCollector, more: Iterable[tuple[Path, Finding]] = ()
 ) -> tuple[FileReport, Definition | None]:
-    """Everything that is wrong with a challenge file, and its definition if there are no errors.
+    """Return everything that is wrong with a challenge file, and its definition if there are no errors.
 
     `more` is what else was found, by path in the file.
     """
@@ -44,7 +44,7 @@ def check_file(
 
 
 def load(file: str | os.PathLike[str] | bytes, name: str | None = None) -> Scope:
-    """The contracts and the track of a challenge.
+    """Return the contracts and the track of a challenge.
 
     Raises `CallError` if the file cannot be read, and `InvalidData` if it has errors.
     """
@@ -88,7 +88,7 @@ def check_with_truth(
 
 @lru_cache(maxsize=16)
 def _scope(content: bytes, name: str) -> Scope:
-    """What a challenge adds to the contracts and tracks. Cached, because models and schemas stay in memory."""
+    """Return what a challenge adds to the contracts and tracks. Cached, because models and schemas stay in memory."""
     from medcontract.challenges.contracts import Ids, compiled_contracts
     from medcontract.challenges.track import challenge_track
 

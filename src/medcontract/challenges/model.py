@@ -106,7 +106,7 @@ class FieldItem(StrictModel):
 class Field(FieldItem):
     """A field of the prediction or of the truth."""
 
-    type: Type | None = None  # type: ignore[assignment]  # wider than that of an item
+    type: Type | None = None  # type: ignore[assignment]  # wider than in an item
     of: FieldItem | None = None
     separator: Annotated[str, Info(min_length=1, max_length=10)] | None = None
     optional: bool = False
@@ -141,7 +141,7 @@ class MetricEntry(StrictModel):
     about: Text | None = None
 
     def expanded(self) -> tuple[MetricEntry, ...]:
-        """Return the metrics that it stands for: with `for` one each, in whose names of fields `{}` is replaced."""
+        """Return the metrics that it means: with `for` one each, in whose names of fields `{}` is replaced."""
         return (self,) if self.for_ is None else tuple(map(self._of, self.for_))
 
     def _of(self, name: str) -> MetricEntry:
@@ -157,13 +157,13 @@ class MetricEntry(StrictModel):
 
     @property
     def truth_field(self) -> str:
-        """The field of the truth: the same, or that of `positive` or `time`."""
+        """The field of the truth: the same, or the one in `positive` or `time`."""
         positive = self.parameters.get("positive")
         return positive.field if isinstance(positive, PositiveCase) else self.parameters.get("time", self.field)
 
     @property
     def event_field(self) -> str | None:
-        """A second field of the truth: that of `event`."""
+        """A second field of the truth, in `event`."""
         event = self.parameters.get("event")
         return event.field if isinstance(event, PositiveCase) else None
 

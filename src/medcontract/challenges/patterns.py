@@ -54,7 +54,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def is_fast(pattern: str) -> bool:
-    """Whether a backtracking engine, such as that of Python, matches it in linear time, for certain.
+    """Return whether a backtracking engine, such as Python has, matches it in linear time, for certain.
 
     Other patterns are only matched by Pydantic, whose engine does not backtrack.
     """
@@ -63,7 +63,7 @@ def is_fast(pattern: str) -> bool:
 
 
 def _ways(parsed: Any) -> tuple[int, int]:
-    """The number of unbounded repetitions, and in how many ways the rest can match; large numbers if nested."""
+    """Return the number of unbounded repetitions, and in how many ways the rest can match; large numbers if nested."""
     unbounded, ways = 0, 1
     for operation, argument in parsed:
         if operation is _constants.MAX_REPEAT:

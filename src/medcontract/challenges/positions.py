@@ -37,7 +37,7 @@ class TomlFile(NamedTuple):
     """Where each key is in the text."""
 
     def offset(self, path: Path) -> int | None:
-        """The byte offset of a key, or of the innermost object around it."""
+        """Return the byte offset of a key, or of the innermost object around it."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.places:
                 return self.start + len(self.text[: self.places[path[:length]]].encode())
@@ -77,7 +77,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _deep_key(text: str) -> int | None:
-    """Where a dotted key with too many parts starts."""
+    """Return where a dotted key with too many parts starts."""
     start, parts = 0, 0
     after_dot = False
     for token in _TOKENS.finditer(text):
@@ -165,7 +165,7 @@ class _KeyFinder:
         return path
 
     def _inside(self, path: Path) -> Path:
-        """Return the path; in an array of tables, that of its last table."""
+        """Return the path; in an array of tables, the path of its last table."""
         return (*path, self.lengths[path] - 1) if path in self.lengths else path
 
     def _key(self) -> list[str]:

@@ -56,7 +56,7 @@ class ChallengeScorer(Scorer):
         self._counting = {metric.name: metric.counting(self._parameters[metric.name]) for metric in self.metrics}
 
     def tally(self, answers: Answers) -> Tally:
-        """The counts of all metrics; those that count the same share them."""
+        """Return the counts of all metrics; metrics that count the same share them."""
         pairing = answers.pairing()
         truths = _columns(pairing.expected.items, self.truth_fields)
         predictions = _columns(marks(pairing, ""), self.prediction_fields)
@@ -75,7 +75,7 @@ class ChallengeScorer(Scorer):
         return Notes(about_truth=tuple(dict.fromkeys(warnings)))
 
     def constant(self, items: Sequence[Any]) -> Any:
-        """The median of numbers, and the most frequent of other values."""
+        """Return the median of numbers, and the most frequent of other values."""
         truths = _columns(list(items), self.truth_fields)
         by_field = {metric.prediction.name: metric for metric in self.metrics}
         best = [_most_likely(by_field[name], truths[by_field[name].truth.name]) for name in self.prediction_fields]
@@ -137,7 +137,7 @@ class ChallengeScorer(Scorer):
         )  # fmt: skip
 
     def pictures(self, tally: Tally) -> Iterator[Table]:
-        """How well each probability or score tells cases apart, and whether probabilities are right."""
+        """Yield how well each probability or score tells cases apart, and whether probabilities are right."""
         shown = set()
         for metric in self.metrics:
             if self._counting[metric.name].what == "ranks":
@@ -177,7 +177,7 @@ class ChallengeScorer(Scorer):
         return Resampling(figures=figures, headline=headline, classes=cases.classes)
 
     def _about_changed_parameters(self) -> Iterator[str]:
-        """What is questionable about metrics with changed parameters; `challenge check` reports it of the others."""
+        """Yield what is questionable about changed parameters; `challenge check` reports it of the file."""
         for metric, entry in zip(self.metrics, self.definition.metrics, strict=True):
             parameters = self._parameters[metric.name]
             if parameters != {name: Fraction(value) for name, value in self.definition.numbers_of(entry).items()}:

@@ -33,7 +33,7 @@ from medcontract.types import JsonObject
 
 _LONGEST_PATTERN = 500
 _STAND_INS: JsonObject = {"id": "x", "key": "x"}
-"""Take the place of values that are wrong, so that everything else is checked."""
+"""Values instead of wrong ones, so that everything else is checked."""
 _ADAPTER = TypeAdapter(Definition)
 _ALL_BOUNDS = tuple(dict.fromkeys(key for keys in BOUNDS.values() for key in keys))
 _CLASS_TYPES: dict[str, tuple[type, str]] = {"boolean": (bool, "true or false"), "integer": (int, "an integer")}

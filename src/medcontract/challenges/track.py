@@ -46,7 +46,7 @@ _MOST_SHOWN = 20
 
 
 def make_protocol(definition: Definition, metrics: tuple[Metric, ...]) -> Protocol:
-    """Every number of the file is a parameter; a hash stands for the rest."""
+    """Make every number of the file a parameter, and a hash of the rest."""
     found = [replace(MIN_PROCESSED, value=definition.gate.min_processed, source=_SOURCE)]
     for metric, entry in zip(metrics, definition.metrics, strict=True):
         for name, value in definition.numbers_of(entry).items():
@@ -90,7 +90,7 @@ def _number(metric: Metric, name: str, value: Decimal) -> Parameter:
 
 
 def _versions(metrics: tuple[Metric, ...]) -> Iterator[Parameter]:
-    """The versions of text normalization, if a metric uses it."""
+    """Yield the versions of text normalization, if a metric uses it."""
     used = {metric.choices.get("normalize") for metric in metrics}
     if "clinical" in used:
         from medcontract.normalizers import text
@@ -228,7 +228,7 @@ def _figures_of_several(definition: Definition) -> Iterator[Figure]:
 
 
 def _flat(result: Result) -> JsonObject:
-    """The figures by name, sums and means first; the result may have been made elsewhere."""
+    """Return the figures by name, sums and means first; the result may have been made elsewhere."""
     parts = (result.get("sums"), result.get("means"), result.get("metrics"))
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
 

@@ -53,7 +53,7 @@ def is_name(name: str) -> bool:
 
 
 def is_id(text: str) -> bool:
-    """Return whether a challenge may have this id, unless it is that of a built-in track."""
+    """Return whether a challenge may have this id, unless a built-in track has it."""
     return _ID.fullmatch(text) is not None and len(text) <= LONGEST_NAME
 
 

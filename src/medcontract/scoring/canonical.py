@@ -20,7 +20,7 @@ _EXACT_INTEGERS = 1 << 53
 
 
 def canonical(value: object) -> str:
-    """The canonical text of a JSON value. Numbers are doubles; larger integers are rounded to the nearest one."""
+    """Return the canonical text of a JSON value. Numbers are doubles; larger integers become the nearest one."""
     return rfc8785.dumps(_with_doubles(value)).decode()
 
 
@@ -44,7 +44,7 @@ _encode_sorted = _encoder.encode
 
 
 def record_text(record: Any) -> bytes:
-    """The canonical text of a record, without fields that are null: null means the same as absent."""
+    """Return the canonical text of a record, without fields that are null: null means the same as absent."""
     if isinstance(record, RowWithRawObjects):
         record = decoded(record)
     if isinstance(record, msgspec.Struct):
@@ -53,7 +53,7 @@ def record_text(record: Any) -> bytes:
 
 
 def _for_msgspec(value: object) -> Any:
-    """The value in a form that msgspec encodes canonically: without null, and with numbers as in ECMAScript."""
+    """Return the value in a form that msgspec encodes canonically: without null, and with numbers as in ECMAScript."""
     if type(value) is dict:
         found = {key: _for_msgspec(item) for key, item in value.items() if item is not None}
         return found if all(map(str.isascii, found)) else _with_other_keys(found)
@@ -67,7 +67,7 @@ def _for_msgspec(value: object) -> Any:
 
 
 def _with_other_keys(found: dict[str, Any]) -> msgspec.Raw:
-    """Sort keys by their UTF-16 code units, as RFC 8785 does. msgspec sorts those that are not ASCII otherwise."""
+    """Sort keys by their UTF-16 code units, as RFC 8785 does. msgspec sorts keys beyond ASCII otherwise."""
     ordered = sorted(found.items(), key=lambda item: item[0].encode("utf-16-be", "surrogatepass"))
     return msgspec.Raw(b"{%b}" % b",".join(_encode_sorted(key) + b":" + _encode_sorted(item) for key, item in ordered))
 
@@ -99,7 +99,7 @@ def _struct_converter(kind: type[msgspec.Struct]) -> Convert:
 
 
 def _converter(kind: msgspec.inspect.Type) -> Convert | None:
-    """How values of a type other than None are converted; None if they stay as they are."""
+    """Return how values of a type other than None are converted; None if they stay as they are."""
     kind = _without_none(kind)
     if _is_plain(kind):
         return None
@@ -119,7 +119,7 @@ def _generic(value: object) -> Any:
 
 @cache
 def _nullable_fields(kind: Any) -> frozenset[str] | None:
-    """The names of the fields that may be null, in a record and the structs in it.
+    """Return the names of the fields that may be null, in a record and the structs in it.
 
     None if msgspec does not encode all other values canonically.
     """
@@ -145,7 +145,7 @@ def _add_nullable(kind: msgspec.inspect.Type, names: set[str]) -> bool:
 
 
 def _without_none(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
-    """The type of a field's values other than None."""
+    """Return the type of a field's values other than None."""
     if not isinstance(kind, msgspec.inspect.UnionType):
         return kind
     others = [each for each in kind.types if not isinstance(each, msgspec.inspect.NoneType)]
@@ -153,7 +153,7 @@ def _without_none(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
 
 
 def _is_plain(kind: msgspec.inspect.Type) -> bool:
-    """Whether values are strings or booleans, lists of them, or structs without optional fields."""
+    """Return whether values are strings or booleans, lists of them, or structs without optional fields."""
     if isinstance(kind, msgspec.inspect.LiteralType):
         return all(isinstance(value, str) for value in kind.values)
     if isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType):
@@ -168,7 +168,7 @@ _FEW = 64
 
 
 def record_lines(records: Sequence[object]) -> bytes:
-    """The canonical texts of records, one per line. Faster than one by one if they are of the same simple type."""
+    """Return the canonical texts of records, one per line: all at once if they are of one simple type."""
     kinds = set(map(type, records))
     kind: Any = kinds.pop() if len(kinds) == 1 else None
     fields = _nullable_fields(kind) if kind else None
@@ -181,7 +181,7 @@ def record_lines(records: Sequence[object]) -> bytes:
 
 
 def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
-    """The encoded records without fields that are null. In a string, the quotes around a name would be escaped."""
+    """Remove fields that are null from encoded records. In a string, the quotes around a name would be escaped."""
     before_null = lines.split(b":null")[:-1]
     found = {text[text.rfind(b'"', 0, -1) - 1 :] for text in before_null}  # names with the sign before them
     names = [b'"%b"' % field.encode() for field in fields]
@@ -199,7 +199,7 @@ class ContentHash:
 
     def __init__(self) -> None:
         self._text = bytearray()
-        """All lines: the system gets the memory of one large object back, unlike that of many small ones."""
+        """All lines: the system gets the memory of one large object back, but not of many small ones."""
         self._sorted = True
         """The lines are already sorted."""
         self._last = b""
@@ -238,7 +238,7 @@ _LONG, _START = 1000, 200
 
 
 def _sorted_lines(text: bytearray) -> Iterator[bytes]:
-    """The sorted lines of a text, many short ones at a time. The text may be dropped, to save memory."""
+    """Yield the sorted lines of a text, many short ones at a time. The text may be dropped, to save memory."""
     if text.find(b"\n") >= _LONG:
         for _, places in groupby(sorted(_long_lines(text)), itemgetter(0)):
             yield from sorted([bytes(text[at:end]) for _, at, end in places])
@@ -254,7 +254,7 @@ def _sorted_lines(text: bytearray) -> Iterator[bytes]:
 
 
 def _long_lines(text: bytearray) -> Iterator[tuple[bytes, int, int]]:
-    """The start of each line, and its place: a copy of all lines would take as much memory as the text."""
+    """Yield the start of each line, and its place: a copy of all lines would take as much memory as the text."""
     at = 0
     while end := text.find(b"\n", at) + 1:
         yield bytes(text[at : min(at + _START, end)]), at, end

@@ -37,7 +37,7 @@ def register_metrics(metrics: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def registered() -> frozenset[str]:
-    """The names of all metrics so far, without loading installed ones."""
+    """Return the names of all metrics so far, without loading installed ones."""
     return frozenset(_metrics)
 
 
@@ -49,7 +49,7 @@ def custom_metrics() -> dict[str, Callable[..., Any]]:
 
 
 _shown: ContextVar[frozenset[str] | None] = ContextVar("medcontract metrics", default=None)
-"""The only metrics that exist for the work at hand, in a worker that also has those of other calls."""
+"""The only metrics that exist for the work at hand, in a worker that also has metrics of other calls."""
 
 
 @contextmanager

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def validated(value: object) -> Any:
-    """The wrapped value. Raises `TypeError` for any other value: only data that passed its contract is scored."""
+    """Return the wrapped value. Raises `TypeError` for any other: only data that passed its contract is scored."""
     if type(value) is not Validated:
         raise TypeError(f"expected validated data, got {type(value).__name__}")
     return value.value
@@ -182,12 +182,12 @@ class Expected:
         return number
 
     def find(self, key: Key) -> Any:
-        """The item of an expected id; None for an id that is not expected."""
+        """Return the item of an expected id; None for an id that is not expected."""
         number = self.index.get(key)
         return None if number is None else self.items[number]
 
     def as_other_file(self, header: object = None) -> OtherFile:
-        """The truth as rules of other files see it."""
+        """Return the truth as rules of other files see it."""
         return OtherFile(ids=_Ids(self), find=self.find, header=header)
 
     def reject(self, parsed: object) -> Sequence[Finding]:
@@ -198,7 +198,7 @@ class Expected:
         """Like `reject`."""
 
     def content_sha256(self) -> str:
-        """The hash of the records. Can only be computed once: it drops them."""
+        """Return the hash of the records. Can only be computed once: it drops them."""
         return self._content.sha256()
 
 
@@ -251,5 +251,5 @@ class AnyId(Expected):
 
 
 def read_field(parsed: object, name: str) -> Any:
-    """A field of an invalid record, if present."""
+    """Return a field of an invalid record, if present."""
     return parsed.get(name) if isinstance(parsed, dict) else getattr(parsed, name, None)

@@ -1,4 +1,4 @@
-"""Folded texts as they are compared: a text that consists only of signs stands for itself."""
+"""Folded texts as they are compared: a text of signs alone is compared as it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Folded(NamedTuple):
     """The text as written, if normalization leaves nothing of it."""
 
     def tokens(self) -> list[str]:
-        """The words; a text that consists only of signs is one token."""
+        """Return the words; a text that consists only of signs is one token."""
         return [self.bare] if self.bare is not None else self.text.split()
 
 
@@ -30,7 +30,7 @@ def fold_text(terms: Terms, text: str) -> Folded:
 def longest_common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
     """Return its length, in linear memory and in far less than one step per pair of tokens.
 
-    Tokens are numbered first, because rapidfuzz compares hashes: those of small integers cannot collide.
+    Tokens are numbered first, because rapidfuzz compares hashes, and hashes of small integers cannot collide.
     """
     from rapidfuzz.distance import LCSseq
 
@@ -40,5 +40,5 @@ def longest_common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def bare_signs(text: str | None, normalized: str | None) -> str | None:
-    """A text that consists only of signs stands for itself: + differs from -. None for any other text."""
+    """Return a text that consists only of signs, which is compared as it is: + differs from -. None for other texts."""
     return text.strip(BLANKS) if text is not None and normalized == "" else None

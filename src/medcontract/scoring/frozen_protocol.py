@@ -28,7 +28,7 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
     """The content hash of each truth, by contract; empty if no truth was frozen."""
     environment: dict[str, str]
     edited: bool
-    """Its fingerprint or its versions are not those of its parameters, or its truth is not what was frozen."""
+    """Its fingerprint or its versions do not follow from its parameters, or its truth is not what was frozen."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> FrozenProtocol:
@@ -55,7 +55,7 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
         )
 
     def changes(self, track: Track) -> list[tuple[str, str]]:
-        """Return the parameters that differ from those of the track, and can be changed. Raises `CallError`.
+        """Return the parameters that differ from the track, and can be changed. Raises `CallError`.
 
         What cannot be changed is left to `differences`.
         """

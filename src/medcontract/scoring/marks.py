@@ -126,7 +126,7 @@ class Marks:
         return self._unscored.get(number)
 
     def expected_numbers(self) -> Iterable[int]:
-        """Return the index of the item of each record, without those that are not expected."""
+        """Return the index of the item of each record, without records that are not expected."""
         return self._numbers if isinstance(self._numbers, range) else filter(NOT_EXPECTED.__ne__, self._numbers)
 
     def __len__(self) -> int:
@@ -181,7 +181,7 @@ class Marks:
         return (pair for pair in pairs if pair[0] not in apart)
 
     def values(self) -> list[Any]:
-        """Return all marks, also those that are `Unscored`."""
+        """Return all marks, also `Unscored` ones."""
         plain = isinstance(self._numbers, range) and not self.unscored
         return list(self._marks) if plain else [*(mark for _, mark in self._scored()), *self._unscored.values()]
 
@@ -195,7 +195,7 @@ class Marks:
     def as_bytes(self, items: int, unprocessed: int) -> bytes:
         """Return the marks of the first `items` items, which are integers below 256; `unprocessed` for the others."""
         marks = self._marks
-        if isinstance(marks, list):  # those of items that are not processed are of any type
+        if isinstance(marks, list):  # marks of items that are not processed are of any type
             marks = bytearray(mark if type(mark) is int else unprocessed for mark in marks)
         found = self._spread(bytearray((unprocessed,)) * items, marks)
         for number in self.unscored:

@@ -81,7 +81,7 @@ class Pair(Struct, frozen=True, kw_only=True):
 
 
 def measured_mark(pair: Pair, item: Any, record: Any) -> Any:
-    """The mark of a valid record: what is measured, unless it failed."""
+    """Return the mark of a valid record: what is measured, unless it failed."""
     error = record.error if pair.can_fail else None
     return Unscored("failed", error) if error is not None and error.strip(BLANKS) else pair.measure(item, record)
 
@@ -133,7 +133,7 @@ class Pairing:
         """What the records have in common (`Pair.watch`)."""
         self._before: tuple[dict[str, Marks], set[str], int, Impression] | None = None
         self._next = 0
-        """The index of the item after that of the last record."""
+        """The index of the item after the one of the last record."""
 
     @property
     def unknown(self) -> list[Key]:
@@ -145,7 +145,7 @@ class Pairing:
         return len(self._unknown)
 
     def fresh(self) -> Pairing:
-        """The same pairing without marks."""
+        """Return the same pairing without marks."""
         return Pairing(self.pair, self.expected, self.rules, self.others, self.unique)
 
     def _runs_of_another_file(self) -> Collection[str] | None:
@@ -155,7 +155,7 @@ class Pairing:
         return None
 
     def _holds_if_expected(self, rule: CrossFileRule) -> bool:
-        """Whether every record with an expected id satisfies the rule, so that it need not be checked."""
+        """Return whether every record with an expected id satisfies the rule, so that it need not be checked."""
         return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 
     def look_at(self, records: Sequence[object]) -> None:
@@ -164,7 +164,7 @@ class Pairing:
             self.expected.numbers_of(list(map(self.key, records)), 0)
 
     def export(self) -> PairingState:
-        """What was read, for another process."""
+        """Return what was read, for another process."""
         order = [check.state for check in self._ordered]
         return PairingState(self.marks_by_run, self.named, self._unknown, self._bad, order, self.impression)
 
@@ -332,7 +332,7 @@ class Pairing:
         return self.pair.default_run if run is None else run
 
     def _repeated(self) -> list[Finding]:
-        """The findings if one of two records of an item is invalid: the rule itself sees only valid records."""
+        """Return the findings if one of two records of an item is invalid: the rule itself sees only valid records."""
         return [rule.repeated() for rule in self.unique]
 
     def reject(self, parsed: object) -> Sequence[Finding]:
@@ -366,12 +366,12 @@ class Pairing:
         return other
 
     def runs(self) -> dict[str, Marks]:
-        """The marks of each run that counts, sorted by name."""
+        """Return the marks of each run that counts, sorted by name."""
         names = self.named if self.known_runs is None else self.known_runs
         return {run: self.marks_by_run.get(run, Marks()) for run in sorted(names or {self.pair.default_run})}
 
     def mark_of(self, key: Key) -> Any:
-        """The mark of an item in the default run; None without a record."""
+        """Return the mark of an item in the default run; None without a record."""
         number = self.expected.index.get(key)
         return None if number is None else self.marks_by_run.get(self.pair.default_run, Marks()).get(number)
 

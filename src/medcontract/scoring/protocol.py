@@ -85,24 +85,24 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         return {p.name: Fraction(p.value) if isinstance(p.value, Decimal) else None for p in self.parameters}
 
     def __getitem__(self, name: str) -> Fraction:
-        """The exact value of a numeric parameter. Raises `KeyError` if it is null."""
+        """Return the exact value of a numeric parameter. Raises `KeyError` if it is null."""
         value = self._values[name]
         if value is None:
             raise KeyError(name)
         return value
 
     def get(self, name: str) -> Fraction | None:
-        """The exact value of a numeric parameter that may be null."""
+        """Return the exact value of a numeric parameter that may be null."""
         return self._values[name]
 
     def word(self, name: str) -> str | None:
-        """The value of a parameter that is not a number."""
+        """Return the value of a parameter that is not a number."""
         value = next(parameter.value for parameter in self.parameters if parameter.name == name)
         return value if isinstance(value, str) else None
 
     @property
     def values(self) -> dict[str, int | float | str | None]:
-        """All parameters as JSON, without those that are silent."""
+        """All parameters as JSON, without silent ones."""
         return {parameter.name: parameter.number for parameter in self.parameters if not parameter.is_silent}
 
     @property
@@ -119,7 +119,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         return fingerprint_of(self.id, self.version, self.values)
 
     def describe(self) -> JsonObject:
-        """The protocol as included in every result."""
+        """Return the protocol as included in every result."""
         return {
             "id": self.id,
             "version": self.version,
@@ -128,7 +128,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         }
 
     def changed(self, name: str, text: str) -> Protocol:
-        """The protocol with one parameter changed, and so another fingerprint. Raises `CallError`."""
+        """Return the protocol with one parameter changed, and so another fingerprint. Raises `CallError`."""
         known = {parameter.name: parameter for parameter in self.parameters}
         if name not in known:
             from medcontract.contracts.suggestions import did_you_mean
@@ -155,11 +155,11 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         return self._with({name: value})
 
     def following(self, name: str, value: str) -> Protocol:
-        """The protocol with a parameter that is derived from something else, such as a file."""
+        """Return the protocol with a parameter that is derived from something else, such as a file."""
         return self._with({name: value})
 
     def measured(self, **values: float) -> Protocol:
-        """The protocol with parameters that were measured, as exact doubles."""
+        """Return the protocol with parameters that were measured, as exact doubles."""
         return self._with({name: Decimal(value) for name, value in values.items()})
 
     def _with(self, values: Mapping[str, Decimal | str]) -> Protocol:
@@ -176,7 +176,7 @@ _MOST_LISTED = 12
 
 
 def _listed(known: Mapping[str, Parameter]) -> str:
-    """The parameters that can be changed."""
+    """Return the parameters that can be changed."""
     names = [name for name, parameter in known.items() if not parameter.fixed and len(parameter.choices) != 1]
     left = len(names) - _MOST_LISTED
     return f"the parameters are {', '.join(names[:_MOST_LISTED])}" + (f" and {left} more" if left > 0 else "")
@@ -190,7 +190,7 @@ def decimal(
     above: bool = False,
     below: bool = False,
 ) -> Decimal:
-    """The exact number in a text that a user entered for `what`. Raises `CallError`."""
+    """Return the exact number in a text that a user entered for `what`. Raises `CallError`."""
     try:
         value = Decimal(text.strip() if _PLAIN_NUMBER.fullmatch(text.strip()) else "not a number")
     except InvalidOperation:
@@ -227,7 +227,7 @@ def parameters(
 
 
 def version_parameter(name: str, version: int, about: str, source: str) -> Parameter:
-    """The version of a step that changes scores; part of the fingerprint, and cannot be changed."""
+    """Return the version of a step that changes scores; part of the fingerprint, and cannot be changed."""
     return Parameter(name=name, value=str(version), about=about, source=source, choices=(str(version),))
 
 

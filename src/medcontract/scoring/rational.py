@@ -22,7 +22,7 @@ class FigureTooLarge(ArithmeticError):
 
 
 def rounded(value: Fraction) -> float:
-    """The nearest double. Raises `FigureTooLarge` if there is none."""
+    """Return the nearest double. Raises `FigureTooLarge` if there is none."""
     try:
         return value.numerator / value.denominator  # Python rounds the quotient of two integers correctly
     except OverflowError:
@@ -62,12 +62,12 @@ def coarse(value: object) -> Any:
 
 
 def exact_sum(values: Iterable[float | Fraction]) -> Fraction:
-    """The exact sum of doubles, or of sums and differences of them."""
+    """Return the exact sum of doubles, or of sums and differences of them."""
     return dyadic_sum(value.as_integer_ratio() for value in values)
 
 
 def dyadic_sum(ratios: Iterable[tuple[int, int]]) -> Fraction:
-    """The sum of ratios whose denominators are powers of two, as those of doubles.
+    """Return the sum of ratios whose denominators are powers of two, as in doubles.
 
     There are few different ones, and the largest is a multiple of all others.
     """
@@ -79,13 +79,13 @@ def dyadic_sum(ratios: Iterable[tuple[int, int]]) -> Fraction:
 
 
 def difference(one: float, two: float) -> Fraction:
-    """The exact difference of two doubles."""
+    """Return the exact difference of two doubles."""
     (a, b), (c, d) = one.as_integer_ratio(), two.as_integer_ratio()
     return Fraction(a * d - c * b, b * d)
 
 
 def total(values: Iterable[Fraction]) -> Fraction:
-    """The sum of fractions: by denominator first, then in pairs, to avoid multiplications of large numbers."""
+    """Return the sum of fractions: by denominator first, then in pairs, to avoid multiplications of large numbers."""
     by_denominator: dict[int, int] = {}
     for value in values:
         numerator, denominator = value.as_integer_ratio()
@@ -102,7 +102,7 @@ def mean(values: Iterable[Fraction]) -> Fraction:
 
 
 def mean_or_none(values: Iterable[Fraction | None]) -> Fraction | None:
-    """The mean, or None if any value is None: a mean of the other values would be misleading."""
+    """Return the mean, or None if any value is None: a mean of the other values would be misleading."""
     found = list(values)
     known = [value for value in found if value is not None]
     return mean(known) if len(known) == len(found) else None
@@ -115,5 +115,5 @@ def f1(true_positives: int, false_positives: int, false_negatives: int) -> Fract
 
 
 def clamped(value: Fraction) -> Fraction:
-    """The value, limited to [0, 1]."""
+    """Return the value, limited to [0, 1]."""
     return min(ONE, max(ZERO, value))

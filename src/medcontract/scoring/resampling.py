@@ -34,7 +34,7 @@ class Samples(NamedTuple):
     """What is drawn."""
 
     whole: Sample
-    """Of all expected items, those of one truth after those of another."""
+    """Of all expected items, truth by truth."""
     parts: dict[str, Sample]
     """Of the items of each truth, by its contract."""
     unit: tuple[str, ...]
@@ -81,7 +81,7 @@ def samples_of(track: Track, pairs: Sequence[Pair], expected: Mapping[str, Expec
 def intervals_of(
     track: Track, scorer: Scorer, answers: Answers, finished: Finished, samples: Samples, only_ranked: bool = False
 ) -> WithIntervals:
-    """Compute the intervals of the figures in a result, or only of those that submissions are ranked by."""
+    """Compute the intervals of the figures in a result, or only of the ones that submissions are ranked by."""
     protocol, sample = scorer.protocol, samples.whole
     level = protocol["level"]
     resampling = scorer.resampled(answers, samples, finished.result or {})

@@ -82,7 +82,7 @@ class Processing(Struct, frozen=True):
 
 
 def processed_by_run(pairings: Iterable[Pairing]) -> dict[str, int]:
-    """How many expected items were processed in each run, over all pairings."""
+    """Return how many expected items were processed in each run, over all pairings."""
     runs: dict[str, int] = {}
     for pairing in pairings:
         for run, count in processed_counts(pairing).items():
@@ -91,7 +91,7 @@ def processed_by_run(pairings: Iterable[Pairing]) -> dict[str, int]:
 
 
 def gate_of(processed: Mapping[str, int], expected: int, protocol: Protocol) -> tuple[Processing, str]:
-    """The gate of the worst run, and that run."""
+    """Return the gate of the worst run, and that run."""
     run, least = min(processed.items(), key=lambda item: (item[1], item[0]))
     return Processing(expected, least, protocol["min_processed"]), run
 
@@ -104,12 +104,12 @@ def below_the_gate(gate: Processing, run: str) -> str:
 
 
 def processed_counts(pairing: Pairing) -> dict[str, int]:
-    """How many expected items were processed, by run."""
+    """Return how many expected items were processed, by run."""
     return {run: marks.processed for run, marks in pairing.runs().items()}
 
 
 def percent(share: Fraction, minimum: Fraction | None = None) -> str:
-    """A share as text, with enough digits to show that it is below the minimum, if it is."""
+    """Return a share as text, with enough digits to show that it is below the minimum, if it is."""
     digits = 1
     while True:
         text = f"{float(share * 100):.{digits}f}"
@@ -123,7 +123,7 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
 def shown_id(run: str) -> str:
-    """The name of a run if it looks like an identifier; anything else may be data."""
+    """Return the name of a run if it looks like an identifier; anything else may be data."""
     return run if _PLAIN_ID.fullmatch(run) else "…"
 
 
@@ -158,12 +158,12 @@ class Answers(Struct, kw_only=True):
     """Fields of the result that the caller sets (`ResultFields.settable`)."""
 
     def pairing(self) -> Pairing:
-        """The pairing of a track that has only one."""
+        """Return the pairing of a track that has only one."""
         (only,) = self.pairings.values()
         return only
 
     def only(self, numbers: Mapping[str, Sequence[int]]) -> Answers:
-        """The answers for some cases: the indexes of their items, by the contract of the truth."""
+        """Return the answers for some cases: the indexes of their items, by the contract of the truth."""
         pairings = {truth: pairing.only(numbers.get(truth, ())) for truth, pairing in self.pairings.items()}
         return replace(self, pairings=pairings)
 
@@ -180,14 +180,14 @@ class Tally(Struct, kw_only=True):
     """What the track needs besides, and does not depend on the cases: a header, or auxiliary files."""
 
     def merge(self, other: Tally) -> Tally:
-        """The tally of the cases of both; the context is the same."""
+        """Return the tally of the cases of both; the context is the same."""
         return Tally(
             expected=self.expected + other.expected, processed=added(self.processed, other.processed),
             data=added(self.data, other.data), context=self.context,
         )  # fmt: skip
 
     def times(self, weight: int) -> Tally:
-        """The tally if each case counts `weight` times; 0: as if it was neither in the truth nor in the submission."""
+        """Return the tally if each case counts `weight` times; 0: as if it were in neither file."""
         processed = {run: count * weight for run, count in self.processed.items()}
         data = multiplied(self.data, weight)
         return Tally(expected=self.expected * weight, processed=processed, data=data, context=self.context)
@@ -214,7 +214,7 @@ class Finished(Struct, kw_only=True):
     tie_breakers: tuple[Fraction, ...] = ()
     """What equal headlines are compared by in a ranking; higher is better."""
     headline_name: str | None = None
-    """The name of the headline, if it differs from that of the track."""
+    """The name of the headline, if the track has another one."""
     reasons: tuple[str, ...] = ()
     """Why the score is not valid."""
     decision: str | None = None
@@ -274,7 +274,7 @@ class Scorer(ABC):
     """It can score an existing result again (`rescore`)."""
 
     def __init__(self, protocol: Protocol, options: ScoringOptions, contracts: Collection[str]) -> None:
-        """`contracts` are those of the given files. Raises `CallError` if these do not form a submission."""
+        """`contracts`: of the given files. Raises `CallError` if these do not form a submission."""
         self.protocol = protocol
         self.options = options
 
@@ -360,7 +360,7 @@ class Scorer(ABC):
 
 
 def weighted(scorer: Scorer, answers: Answers, weights: Mapping[str, Sequence[int]]) -> Tally:
-    """The tally with a weight, 0 or more, for each item of each truth, by its contract."""
+    """Return the tally with a weight, 0 or more, for each item of each truth, by its contract."""
     different = {weight for each in weights.values() for weight in each} - {0} or {0}
     tallies = []
     for weight in sorted(different):

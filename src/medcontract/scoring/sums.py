@@ -16,7 +16,7 @@ from msgspec import Struct
 
 
 def added(one: Any, other: Any) -> Any:
-    """The sum over the cases of both. Raises `TypeError` for what does not add up exactly."""
+    """Return the sum over the cases of both. Raises `TypeError` for what does not add up exactly."""
     if isinstance(one, Counter):
         total = one.copy()
         total.update(other)
@@ -27,7 +27,7 @@ def added(one: Any, other: Any) -> Any:
 
 
 def multiplied(one: Any, weight: int) -> Any:
-    """The sum if each case counts `weight` times. Raises `TypeError` for what does not add up exactly."""
+    """Return the sum if each case counts `weight` times. Raises `TypeError` for what does not add up exactly."""
     if isinstance(one, Counter):
         return Counter({key: times * weight for key, times in one.items()} if weight else {})
     if isinstance(one, dict):
@@ -36,7 +36,7 @@ def multiplied(one: Any, weight: int) -> Any:
 
 
 def _has_operators(one: object) -> bool:
-    """Whether it is a number, a list, or of a class that defines `+` and `*`."""
+    """Return whether it is a number, a list, or of a class that defines `+` and `*`."""
     defined = all(hasattr(type(one), name) for name in ("__add__", "__mul__"))
     return defined and not isinstance(one, tuple | float | Decimal | str | bytes)
 
@@ -56,7 +56,7 @@ def _by_field(function: Callable[..., Any], *values: object) -> Any:
 
 
 def digest(data: object) -> str:
-    """Hash a sum: that of equal cases is equal, in any order."""
+    """Hash a sum: equal cases have the same hash, in any order."""
     return sha256(_text(data).encode("utf-8", "surrogatepass")).hexdigest()
 
 

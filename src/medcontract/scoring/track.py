@@ -39,7 +39,7 @@ class Rows(Struct, frozen=True, kw_only=True):
     """The rows are gates: all are shown in one table, in their order, with state and reason."""
 
     def group(self, result: Result) -> RowGroup:
-        """The rows of a result."""
+        """Return the rows of a result."""
         listed = result.get(self.name)
         rows = [row for row in (listed if isinstance(listed, list) else ()) if isinstance(row, dict) and self.id in row]
         return RowGroup(
@@ -83,11 +83,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Why some figures of two results cannot be compared."""
 
     def row_groups(self, result: Result) -> Iterator[RowGroup]:
-        """The rows of a result that are compared."""
+        """Return the rows of a result that are compared."""
         return iter(self.groups(result)) if self.groups else (rows.group(result) for rows in self.rows)
 
     def figures_in(self, result: Result) -> Result:
-        """The figures of the whole submission, possibly with other keys."""
+        """Return the figures of the whole submission, possibly with other keys."""
         return self.figures(result) if self.figures else without_metadata(result)
 
 
@@ -163,7 +163,7 @@ class Roles(Struct, frozen=True, kw_only=True):
     expected_ids: tuple[ExpectedIds, ...] = ()
 
     def auxiliaries(self, about: Literal["competition", "submission"] | None = None) -> tuple[str, ...]:
-        """The contracts of auxiliary files: all, or only those about the competition or a submission."""
+        """Return the contracts of auxiliary files: all, or only those about the competition or a submission."""
         return tuple(each.contract for each in self.auxiliary if about in (None, each.about))
 
     def find_auxiliary(self, contract: str) -> Auxiliary | None:

@@ -1,4 +1,4 @@
-"""The registry of tracks: built-in ones and those of plugins."""
+"""The registry of tracks: built-in ones and tracks of plugins."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _of_modules: set[str] = set()
 
 
 def names() -> tuple[str, ...]:
-    """The names of all tracks; those of plugins come last."""
+    """Return the names of all tracks; tracks of plugins come last."""
     _load_installed()
     return _names()
 
 
 def _names() -> tuple[str, ...]:
-    """The names of built-in and registered tracks and of the challenge in use, without loading installed plugins."""
+    """Return the names of all tracks that are known without loading installed plugins, with the challenge in use."""
     challenge = registry.scope()
     own = () if challenge is None else (challenge.track.id,)
     return (*registry.TRACKS, *sorted({*_registered, *own}))
@@ -39,13 +39,13 @@ def every() -> Iterator[Track]:
 
 
 def listed() -> Iterator[Track]:
-    """All tracks; with a challenge, only that of it."""
+    """Yield all tracks; with a challenge, only its track."""
     challenge = registry.scope()
     return every() if challenge is None else iter((challenge.track,))
 
 
 def find(name: str) -> Track | None:
-    """The track with this name, if there is one."""
+    """Return the track with this name, if there is one."""
     challenge = registry.scope()
     if name not in registry.TRACKS and (challenge is None or challenge.track.id != name):
         _load_installed()
@@ -67,7 +67,7 @@ def _built_in(name: str) -> Track:
 
 
 def track(name: str) -> Track:
-    """The track with this name. Raises `CallError`."""
+    """Return the track with this name. Raises `CallError`."""
     found = find(name)
     if found is None:
         raise CallError(f"'{name}' cannot be scored", f"use one of: {', '.join(names())}")
@@ -75,7 +75,7 @@ def track(name: str) -> Track:
 
 
 def options() -> dict[str, tuple[Track, Option]]:
-    """The options of all tracks, by name, with the track of each."""
+    """Return the options of all tracks, by name, with the track of each."""
     return {option.name: (found, option) for found in every() for option in found.options}
 
 
@@ -179,7 +179,7 @@ def _register_all(found: object) -> None:
 
 
 def is_known_elsewhere(name: str) -> bool:
-    """Whether other processes can know a track: not if a call in this process registered it."""
+    """Return whether other processes can know a track: not if a call in this process registered it."""
     challenge = registry.scope()
     return name not in _registered or name in _of_modules or (challenge is not None and challenge.track.id == name)
 

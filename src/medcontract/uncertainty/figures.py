@@ -21,7 +21,7 @@ class Resampled:
     values: Array
     """NaN where it is undefined."""
     cases: Array
-    """A mask of the cases that it is about: those of its classes; of a share, those in the denominator."""
+    """A mask of the cases that it is about: of its classes or, for a share, in the denominator."""
     scale: Scale | None = UNIT
     """The smallest and the largest value; None if there is no limit."""
     counted: int | None = None
@@ -57,7 +57,7 @@ def quotient(numerator: Any, denominator: Array, empty: float = np.nan) -> Array
 
 
 def kept(values: Array, there: Array) -> Array:
-    """Return the values, with that of the full data in replicates that have no case of the class, task or kind."""
+    """Return the values; a replicate that has no case of the class, task or kind has the value of the full data."""
     return np.where(there > 0, values, values[:1])
 
 
@@ -83,6 +83,6 @@ def _scaled(weight: float, part: Resampled) -> Scale | None:
 
 
 def mean(figures: Iterable[Resampled]) -> Resampled:
-    """Return the mean of figures; that of a single one is the figure itself."""
+    """Return the mean of figures; a single figure is its own mean."""
     found = list(figures)
     return found[0] if len(found) == 1 else combined([(1.0, each) for each in found], divisor=len(found))

@@ -38,7 +38,7 @@ class Compared:
     """The probability of a difference that is at least as large if there is none."""
 
     def interval(self, level: Fraction, scaled: bool) -> Bounds:
-        """Return the interval, rounded like that of a figure with or without a scale."""
+        """Return the interval, rounded as for a figure with or without a scale."""
         half = z_of(level) * self.spread
         low, high = (shown(float(self.difference) + each, (0, 1) if scaled else None) for each in (-half, half))
         return low, high

@@ -43,7 +43,7 @@ class Sample:
     """The expected cases, and how often each is drawn in each replicate."""
 
     def __init__(self, units: Sequence[Unit], resamples: int, clustered: bool = False, distinct: bool = False) -> None:
-        """`units` are those of the cases, in their order. `distinct`: each case has its own."""
+        """`units`: of the cases, in their order. `distinct`: each case has its own."""
         self.resamples = resamples
         self.clustered = clustered
         """Whether the cases of a unit are not independent."""

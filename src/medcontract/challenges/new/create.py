@@ -34,7 +34,7 @@ def challenge_files(
 ) -> dict[str, bytes]:
     """Return the content of the files of a new challenge, by name. Raises `CallError`, and `InvalidData` for the truth.
 
-    `classes`: the columns of the truth whose values are listed; `key`: those that identify a case.
+    `classes`: the columns of the truth whose values are listed; `key`: the columns that identify a case.
     """
     if (classes or key) and truth is None:
         raise CallError(
@@ -56,7 +56,7 @@ def challenge_files(
 
 
 def _chosen_id(folder: Path, given: str | None) -> str:
-    """The id of the challenge: the given one, or one that is derived from the name of the folder."""
+    """Return the id of the challenge: the given one, or one that is derived from the name of the folder."""
     if given is not None:
         if not is_id(given):
             hint = "use lower-case letters, digits and -, starting with a letter"
@@ -70,7 +70,7 @@ def _chosen_id(folder: Path, given: str | None) -> str:
 
 
 def _read(truth: Source, classes: Collection[str], key: tuple[str, ...]) -> tuple[Inferred, int | None]:
-    """What a truth table says about the challenge, and the number of its rows."""
+    """Return what a truth table says about the challenge, and the number of its rows."""
     collector = ProblemCollector(_MOST_PROBLEMS)
     table = load_table(truth, collector)
     inferred, findings = infer(table, classes, key)

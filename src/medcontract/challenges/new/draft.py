@@ -102,7 +102,7 @@ def _field(field: FieldItem, optional: bool = False) -> str:
 
 
 def _toml(value: object) -> str:
-    """A value in TOML."""
+    """Return a value in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):

@@ -69,7 +69,7 @@ class Inferred(NamedTuple):
 def infer(table: TruthTable, classes: Collection[str], key: tuple[str, ...]) -> tuple[Inferred | None, list[Finding]]:
     """Return the inferred challenge, or the problems of the table.
 
-    `classes` are columns that are enumerations, `key` those that identify a case: by default, they are found. Raises
+    `classes` are columns that are enumerations, `key` columns that identify a case: by default, one is found. Raises
     `CallError` for columns that do not exist, or cannot be enumerations.
     """
     findings = list(_table_findings(table))

@@ -18,7 +18,7 @@ How it is used::
   are as in records (a class is a string or a bool); null is None, and so is the prediction of an unprocessed case.
 - It is a method of the `Counting`, so that metrics that count the same share their counts, such as one confusion matrix
   (`count_all`). The parameters are needed for it, too, because `within` depends on its tolerance.
-- Counts are sums over cases: `sums.added` and `sums.multiplied` merge and weight them. They are small, except those of
+- Counts are sums over cases: `sums.added` and `sums.multiplied` merge and weight them. They are small, except counts of
   scores and of numbers whose order matters, which grow with the number of distinct values.
 """
 

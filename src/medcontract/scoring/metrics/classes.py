@@ -1,7 +1,7 @@
 """Metrics of classes, from counts of true and predicted classes.
 
 What a formula is made of is a function of `Times`: numbers of cases, or arrays of them, with one for each replicate.
-So `formulas` of the full data and those of resamples (`resampled`) share it.
+So `formulas`, for the full data, and `resampled` share it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _classes(field: FieldInfo) -> Iterable[tuple[str, str | bool]]:
 
 
 def ratio(numerator: int | Fraction, denominator: int | Fraction) -> Fraction:
-    """The quotient; 0 if the denominator is 0."""
+    """Return the quotient; 0 if the denominator is 0."""
     return Fraction(numerator, denominator) if denominator else ZERO
 
 
@@ -91,7 +91,7 @@ def weights_of(metric: Metric, parameters: Parameters) -> dict[str, Fraction]:
 
 
 def warn_absent(metric: Metric, counts: ClassCounts, parameters: Parameters) -> Iterable[str]:
-    """A warning about classes without a case, if they have a weight of their own."""
+    """Yield a warning about classes without a case, if they have a weight of their own."""
     if metric.choices.get("average") in ("micro", "support"):
         return
     weights = weights_of(metric, parameters)
@@ -133,7 +133,7 @@ def specificity(metric: Metric, counts: ClassCounts, parameters: Parameters) -> 
 
 
 def cost(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
-    """The mean cost; an unprocessed case costs as much as the worst answer."""
+    """Return the mean cost; an unprocessed case costs as much as the worst answer."""
     costs: dict[tuple[Class | None, Class | None], Fraction] = {
         (true, predicted): parameters.get(cost_key(name, other), ZERO)
         for name, true in _classes(metric.truth)
@@ -164,7 +164,7 @@ def _chance(one: Mapping[Class, Times], other: Mapping[Class, Times]) -> Times:
 
 
 def mcc(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
-    """The correlation coefficient R_K; its correctly rounded double is used from here on."""
+    """Return the correlation coefficient R_K; its correctly rounded double is used from here on."""
     if len(counts.true) < 2:
         return _single_class(metric)
     covariance, spreads = correlation(counts, _completed(metric.truth, counts))
@@ -177,7 +177,7 @@ def _single_class(metric: Metric) -> MetricValue:
 
 
 def _completed(field: FieldInfo, counts: ClassCounts) -> Counter[Class]:
-    """How often each class was predicted, if unprocessed cases count as the most frequent other class of the truth."""
+    """Count predictions by class; an unprocessed case counts as the most frequent other class of the truth."""
     order = {value: place for place, value in enumerate(field.values or sorted(counts.true))}
     first, second = sorted(counts.true, key=lambda value: (-counts.true[value], order[value]))[:2]
     predicted = Counter(counts.predicted)
@@ -259,7 +259,7 @@ def _sum_of_distances(one: Mapping[int, Times], other: Mapping[int, Times]) -> T
 
 
 def confusion_matrix(field: FieldInfo, counts: ClassCounts) -> dict[str, dict[str, int]] | None:
-    """How often each class was predicted, by true class, zeros and `unprocessed` included.
+    """Return how often each class was predicted, by true class, zeros and `unprocessed` included.
 
     None if the field has no listed classes or more than 50, or if one of them is called `unprocessed`.
     """

@@ -68,7 +68,7 @@ class ClassCounts(Struct, frozen=True, dict=True):
         return sum(times for (y, _), times in self.pairs.items() if y is None)
 
     def _sums(self, key: Callable[[Class, Class | None], Class | None]) -> Counter[Class]:
-        """The counts by a key of each pair; pairs whose key is None do not count."""
+        """Return the counts by a key of each pair; pairs whose key is None do not count."""
         found: Counter[Class] = Counter()
         for (y, p), times in self.pairs.items():
             if y is not None and (group := key(y, p)) is not None:
@@ -134,7 +134,7 @@ class ErrorCounts(Struct, frozen=True):
         return self.processed + self.unprocessed
 
     def total(self, power: int) -> Fraction:
-        """The sum over the processed cases, of errors to this power."""
+        """Return the sum over the processed cases, of errors to this power."""
         return sum((Fraction(n, d**power) for d, n in self.sums.items()), ZERO)
 
 
@@ -168,7 +168,7 @@ class Counting(Struct, frozen=True, kw_only=True):
         return times if self.event is None else list(zip(times, truths[self.event], strict=True))
 
     def count(self, truths: Column, predictions: Column) -> Counts:
-        """The counts of some cases; those of several parts of the data can be added (`sums.added`).
+        """Return the counts of some cases; counts of several parts of the data can be added (`sums.added`).
 
         Both columns have one value per expected case, as validated records have them. A null truth is None; a
         prediction is None if the case is unprocessed or its field is null.
@@ -188,7 +188,7 @@ def columns(rows: Iterable[Sequence[object] | None], fields: Sequence[str]) -> d
 def count_all(
     countings: Iterable[Counting], truths: Mapping[str, Column], predictions: Mapping[str, Column]
 ) -> dict[Counting, Counts]:
-    """The counts of each, once for equal ones, from columns by field."""
+    """Return the counts of each, once for equal ones, from columns by field."""
     return {each: each.count(each.column(truths), predictions[each.prediction]) for each in dict.fromkeys(countings)}
 
 
@@ -225,7 +225,7 @@ def _matching(truths: Column, predictions: Column, matches: Callable[[Any, Any],
 
 
 def within(tolerance: Fraction, *, relative: bool) -> Callable[[float, float], bool]:
-    """Whether a truth and a prediction differ by at most a tolerance, as a function of the two.
+    """Return whether a truth and a prediction differ by at most a tolerance, as a function of the two.
 
     The shortest decimals of the doubles are compared exactly: 1.02 is within 2 % of 1.00. Doubles decide if the
     difference is clearly smaller or larger.
@@ -271,7 +271,7 @@ def _tokens(counting: Counting, truths: Column, predictions: Column) -> OverlapC
 
 
 def _in_common(one: Iterable[str], other: Iterable[str]) -> int:
-    """The size of the intersection of two multisets; several times as fast as with `Counter` for short texts."""
+    """Return the size of the intersection of two multisets; several times as fast as with `Counter` for short texts."""
     left: dict[str, int] = {}
     for token in one:
         left[token] = left.get(token, 0) + 1
@@ -284,7 +284,7 @@ def _in_common(one: Iterable[str], other: Iterable[str]) -> int:
 
 
 def tokenizer(normalize: str) -> Callable[[str], list[str]]:
-    """The function that splits a text into tokens, after normalization."""
+    """Return the function that splits a text into tokens, after normalization."""
     if normalize == "clinical":
         return lambda value: text.normalize(value).split()
     if normalize == "fold":
@@ -356,7 +356,7 @@ def _errors(counting: Counting, truths: Column, predictions: Column) -> ErrorCou
 
 
 def _custom(counting: Counting, truths: Column, predictions: Column) -> ErrorCounts:
-    """The sum of what the function of a plugin returns. Its error may quote a record, so it is not shown."""
+    """Return the sum of what the function of a plugin returns. Its error may quote a record, so it is not shown."""
     name = counting.function
     function = custom_metrics().get(name)
     if function is None:
@@ -381,7 +381,7 @@ def _custom(counting: Counting, truths: Column, predictions: Column) -> ErrorCou
 
 
 def exact_difference(one: float, other: float) -> tuple[int, int]:
-    """The exact difference of two doubles: an integer and a power of two."""
+    """Return the exact difference of two doubles: an integer and a power of two."""
     n, d = one.as_integer_ratio()
     m, e = other.as_integer_ratio()
     if d == e:

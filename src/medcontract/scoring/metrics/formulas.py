@@ -1,4 +1,4 @@
-"""The formula of each kind of metric, and those of sets and texts."""
+"""The formula of each kind of metric, and the formulas of sets and texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medcontract.scoring.rational import ONE, total
 
 
 def share(metric: Metric, counts: MatchCounts, parameters: Parameters) -> MetricValue:
-    """The share of cases that match; an unprocessed case does not."""
+    """Return the share of cases that match; an unprocessed case does not."""
     return MetricValue(value=Fraction(counts.matches, counts.cases))
 
 

@@ -349,7 +349,7 @@ KINDS: dict[str, MetricKind] = {kind.name: kind for kind in _ALL}
 
 
 def field_problem(kind: MetricKind, field: FieldInfo) -> str | None:
-    """Why a prediction field does not suit a kind of metric, or None if it does."""
+    """Return why a prediction field does not suit a kind of metric, or None if it does."""
     if field.type not in kind.types:
         return f"'{kind.name}' needs a field of type {' or '.join(kind.types)}, not {field.type}"
     low, high = (None if each is None else Fraction(each) for each in (field.low, field.high))

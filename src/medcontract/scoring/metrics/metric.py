@@ -51,13 +51,13 @@ class Metric(Struct, frozen=True, kw_only=True):
 
     @property
     def positive(self) -> str | bool | int:
-        """The positive class, or that of an event, as it is in records of the truth."""
+        """The positive class, or the class of an event, as it is in records of the truth."""
         if self.event is not None:
             return self.event.value_of(self.choices["event"])
         return self.truth.value_of(self.choices["positive"])
 
     def counting(self, parameters: Parameters) -> Counting:
-        """What it counts. Metrics that count the same share their counts."""
+        """Return what it counts. Metrics that count the same share their counts."""
         kind, what = self.kind, self.kind.counts
         if kind.name == "accuracy" and not self.prediction.classes:
             what = "equal numbers" if self.prediction.type == "integer" else "equal"
@@ -88,7 +88,7 @@ class Metric(Struct, frozen=True, kw_only=True):
             yield from warn_absent(self, counts, parameters)
 
     def warnings(self, parameters: Parameters) -> Iterator[str]:
-        """What is questionable about the metric itself, whatever the data.
+        """Yield what is questionable about the metric itself, whatever the data.
 
         An unprocessed case should cost as much as the largest error: otherwise it pays to omit difficult cases.
         """

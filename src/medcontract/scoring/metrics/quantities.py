@@ -19,7 +19,7 @@ _Number = TypeVar("_Number", float, Fraction)
 
 
 def mean_error(metric: Metric, counts: ErrorCounts, parameters: Parameters) -> MetricValue:
-    """The mean of a power of the errors; that of an unprocessed case is a parameter, or 1."""
+    """Return the mean of a power of the errors; an unprocessed case has a parameter as its error, or 1."""
     return MetricValue(value=_mean(metric, counts, parameters))
 
 
@@ -45,7 +45,7 @@ def _rows(counts: ClassCounts) -> Iterator[_Row]:
 
 
 def median_absolute_error(metric: Metric, counts: ClassCounts, parameters: Parameters) -> MetricValue:
-    """Errors are sorted as doubles: rounding keeps their order. Only those that are equal then are compared exactly."""
+    """Sort errors as doubles, because rounding keeps their order. Only equal doubles are compared exactly."""
     by_double: dict[float, list[_Row]] = {}
     penalty = parameters["unprocessed"]
     for row in _rows(counts):

@@ -1,6 +1,6 @@
 """The metrics in every replicate: the formulas of `formulas` and `classes`, for all replicates at once.
 
-Each array has a row for the full data and for each replicate; those of classes have a column for each class.
+Each array has a row for the full data and for each replicate.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ResampledCases:
         return Found(Resampled(values=quotient(table[:, 1], cases), cases=there, counted=int(cases[0])))
 
     def _mean(self, terms: Array, there: Array, scale: Scale | None) -> Resampled:
-        """The mean of a number of each case."""
+        """Return the mean of a number of each case."""
         (cases,) = self.sample.count((np.where(there, 0, -1), 1))
         largest = 1.0 if scale else float(np.abs(terms).max(initial=0.0))
         sums = self.sample.total(terms, largest) if largest else np.zeros(len(cases))
@@ -112,7 +112,7 @@ class ResampledCases:
     def _costs(
         self, metric: Metric, parameters: Parameters, truths: Column, predictions: Column, there: Array
     ) -> Resampled:
-        """The mean over the cases of the metric of each of them."""
+        """Return the mean over the cases of the metric of each of them."""
         counting, known = metric.counting(parameters), dict.fromkeys(zip(truths, predictions, strict=True), 0.0)
         for y, p in known:
             known[y, p] = float(metric.figures(counting.count((y,), (p,)), parameters).value or 0)
@@ -122,7 +122,7 @@ class ResampledCases:
     def _drawn(
         self, metric: Metric, parameters: Parameters, truths: Column, predictions: Column, there: Array
     ) -> Resampled:
-        """The metric of the cases that are drawn, replicate by replicate: for formulas that are not sums."""
+        """Return the metric of the cases that are drawn, replicate by replicate: for formulas that are not sums."""
         counting, values = metric.counting(parameters), np.full(self.sample.resamples + 1, np.nan)
         for row in range(len(values)):
             drawn = np.repeat(np.arange(len(truths)), self.sample.weights_by_case(row)).tolist()
@@ -345,7 +345,7 @@ def _found(sample: Sample, ranks: _Ranks) -> Iterator[tuple[slice, Array, Array,
 
 
 def _operating_point(sample: Sample, ranks: _Ranks, parameters: Parameters, of_negatives: bool = False) -> Array:
-    """The largest share of one side that is right where that of the other side is at least `at`."""
+    """Return the largest share of one side that is right where at least `at` of the other side is."""
     values = np.empty(sample.resamples + 1)
     for rows, found, false, lost in _found(sample, ranks):
         total, negatives = found[:, -1:] + lost[:, None], false[:, -1:]

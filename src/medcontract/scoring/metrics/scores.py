@@ -117,7 +117,7 @@ def net_benefit(metric: Metric, counts: RankCounts, parameters: Parameters) -> M
 
 
 def log_loss(metric: Metric, counts: RankCounts, parameters: Parameters) -> MetricValue:
-    """The logarithm of the product of all probabilities. They are sorted, so that no order changes its last digits."""
+    """Take the logarithm of the product of all probabilities, which are sorted: no order changes its last digits."""
     with localcontext(LONG):
         low = Decimal(parameters["clip"].numerator) / parameters["clip"].denominator
         product = low ** (counts.positives[None] + counts.negatives[None])
@@ -152,7 +152,7 @@ def _times(counts: RankCounts, score: float) -> int:
 
 
 def _block_errors(counts: RankCounts, positives: int, cases: int, scores: list[float]) -> Iterator[Fraction]:
-    """Yield terms whose sum is that of |score − positives / cases|."""
+    """Yield terms that add up to the sum of |score − positives / cases|."""
     below = 0
     for score in scores:
         numerator, denominator = score.as_integer_ratio()
@@ -164,7 +164,7 @@ def _block_errors(counts: RankCounts, positives: int, cases: int, scores: list[f
 
 
 def concordance(metric: Metric, counts: SurvivalCounts, parameters: Parameters) -> MetricValue:
-    """Goes from late to early times; each event is compared with the cases after it, and those of its time without one.
+    """Go from late to early times; each event is compared with the cases after it, and others of its time without one.
 
     A Fenwick tree holds how many of these have a score up to any place in the order of scores.
     """
