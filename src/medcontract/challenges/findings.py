@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from medcontract.challenges.model import METRICS, model_at
 from medcontract.challenges.rules import RULES
@@ -78,11 +78,14 @@ class Findings:
         if severity == "error":
             self.broken.add(part_of(path))
 
-    def unknown_name(self, path: Path, message: str, name: str, known: Iterable[str]) -> None:
-        """Add that something does not exist, with what does."""
-        known = tuple(known)
-        listed = f"use one of: {', '.join(known[:_MOST_LISTED])}" if known else None
-        self.add("MC221", path, message, did_you_mean(name, known) or listed)
+    def expect_name(self, path: Path, message: str, name: str, known: Collection[str]) -> bool:
+        """Return whether something exists. If not, add that, with what does exist; names in a set are sorted."""
+        if name in known:
+            return True
+        names = sorted(known) if isinstance(known, set) else tuple(known)
+        listed = f"use one of: {', '.join(names[:_MOST_LISTED])}" if names else None
+        self.add("MC221", path, message, did_you_mean(name, names) or listed)
+        return False
 
     def not_distinct(self, values: Iterable[str], path: Path) -> None:
         """Add the first value of a list that repeats an earlier one."""

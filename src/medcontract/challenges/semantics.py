@@ -127,8 +127,7 @@ class _Semantics:
     def _known(self, part: str, name: str, path: Path) -> Field | None:
         """Return a field of the prediction or of the truth. Adds a finding if there is none; None if it is wrong."""
         fields = self.definition.prediction if part == "prediction" else self.definition.truth
-        if name not in self.values[part]:
-            self.findings.unknown_name(path, f"the {part} has no field '{name}'", name, self.values[part])
+        self.findings.expect_name(path, f"the {part} has no field '{name}'", name, self.values[part])
         return fields.get(name) if (part, name) not in self.findings.broken else None
 
     # Fields.
@@ -184,12 +183,8 @@ class _Semantics:
         lists = [name for name, part in _PARTS.items() if rule.within in (None, name) and known[part] >= set(names)]
         if not lists:
             anywhere = set().union(*(known[part] for name, part in _PARTS.items() if rule.within in (None, name)))
-            unknown = next((each for each in names if each not in anywhere), None)
-            if unknown is None:
+            if all(self.findings.expect_name(path, f"there is no field '{each}'", each, anywhere) for each in names):
                 self.add("MC221", path, "its fields are not all in one of the lists")
-            else:
-                message = f"there is no field '{unknown}'"
-                self.findings.unknown_name(path, message, unknown, sorted(anywhere))
         for key, fields in rule.fields_by_key.items():
             if len(fields) > 1:
                 self.findings.not_distinct(fields, (*path, key))
@@ -290,17 +285,14 @@ class _Semantics:
             number = Decimal(str(value))
             if (field.min is not None and number < field.min) or (field.max is not None and number > field.max):
                 self.add("MC105", path, f"not between the min and max of '{name}'")
-        elif value not in info(name, field).values:
-            message = f"not one of the values of '{name}'"
-            self.findings.unknown_name(path, message, str(value), info(name, field).classes)
+        elif isinstance(value, str):
+            self.findings.expect_name(path, f"not one of the values of '{name}'", value, info(name, field).classes)
 
     def _check_weights(self, weights: dict[str, Decimal], field: Field | None, path: Path) -> None:
         classes = info("", field).classes if field is not None else tuple(weights)
-        unknown = [name for name in weights if name not in classes]
-        for name in unknown:
-            message = "not one of the values of the field"
-            self.findings.unknown_name((*path, name), message, name, classes)
-        if not unknown and not any(weights.values()):
+        message = "not one of the values of the field"
+        right = [self.findings.expect_name((*path, name), message, name, classes) for name in weights]
+        if all(right) and not any(weights.values()):
             self.add("MC217", path, "all weights are 0", "give at least one class a weight above 0")
 
     def _check_costs(self, costs: dict[str, dict[str, Decimal]], field: Field | None, path: Path) -> None:
@@ -310,8 +302,8 @@ class _Semantics:
             return
         for true, by_class in costs.items():
             for name, at in ((true, (*path, true)), *((each, (*path, true, each)) for each in by_class)):
-                if field is not None and name not in known:
-                    self.findings.unknown_name(at, "not one of the values of the field", name, known)
+                if field is not None:
+                    self.findings.expect_name(at, "not one of the values of the field", name, known)
             if true in by_class:
                 self.add("MC109", (*path, true, true), "a right answer costs nothing", "remove it")
         if not any(cost for by_class in costs.values() for cost in by_class.values()):
@@ -340,25 +332,21 @@ class _Semantics:
                 what = "metric" if name in names else "mean"
                 self.add("MC225", path, f"a {what} is named {name}, too", "choose another name")
             for each, weight in weights.items():
-                if each not in in_sums:
-                    message = "no metric has this name"
-                    self.findings.unknown_name((*path, each), message, each, sorted(in_sums))
-                else:
+                if self.findings.expect_name((*path, each), "no metric has this name", each, in_sums):
                     self._check_sign(each, weight, (*path, each))
             if not any(weights.values()):
                 self.add("MC217", path, "all weights are 0", "give at least one metric a weight other than 0")
         headline = self.definition.score.headline
         known = {*in_sums, *self._names_in_score("sums")}
-        if headline not in known:
-            message = f"no metric and no sum is named '{headline}'"
-            self.findings.unknown_name(("score", "headline"), message, headline, sorted(known))
+        missing = "no metric and no sum is named '{}'"
+        self.findings.expect_name(("score", "headline"), missing.format(headline), headline, known)
         self.findings.not_distinct(self.definition.score.tie_breakers, ("score", "tie_breakers"))
         for index, name in enumerate(self.definition.score.tie_breakers):
             path = ("score", "tie_breakers", index)
             if name == headline:
                 self.add("MC225", path, "this is the headline, which is compared first", "name other figures")
-            elif name not in known:
-                self.findings.unknown_name(path, f"no metric and no sum is named '{name}'", name, sorted(known))
+            else:
+                self.findings.expect_name(path, missing.format(name), name, known)
 
     def _check_cluster(self) -> None:
         cluster, path = self.definition.uncertainty.cluster, ("uncertainty", "cluster")
@@ -373,8 +361,7 @@ class _Semantics:
             self.add("MC225", path, f"a metric is named {name}, too", "choose another name")
         self.findings.not_distinct(listed, path)
         for index, each in enumerate(listed):
-            if each not in metrics:
-                self.findings.unknown_name((*path, index), f"no metric is named '{each}'", each, sorted(metrics))
+            self.findings.expect_name((*path, index), f"no metric is named '{each}'", each, metrics)
         if len({kind.higher_is_better for kind in self.definition.kinds_of(name)}) > 1:
             self.add("MC226", path, "some of its metrics are better when higher, others when lower", "use a sum")
 
