@@ -29,6 +29,7 @@ from medcontract.problems import Finding, Path
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, field_problem
 from medcontract.scoring.metrics.classes import cost_key
+from medcontract.scoring.metrics.kinds import ParameterType
 from medcontract.types import JsonObject
 
 _LONGEST_PATTERN = 500
@@ -246,23 +247,29 @@ class _Semantics:
         elif field is not None and not kind.positive_case:
             self._compare(metric.field, field, (*path, "field"))
         for parameter in kind.parameters:
-            value = metric.parameters.get(parameter.name)
-            where = (*path, parameter.name)
-            if isinstance(value, PositiveCase):
-                self._check_positive_case(value, where)
-            elif isinstance(value, dict) and parameter.value == "class weights":
-                self._check_weights(value, field, where)
-            elif isinstance(value, dict):
-                self._check_costs(value, field, where)
-            elif parameter.value == "function" and (name := value or metric.name) not in custom_metrics():
-                hint = words("pass it with ", option("--plugin", "FILE"), " to compute scores")
-                self.add("MC221", path, f"no plugin has the metric '{name}'", hint, severity="warning")
-            elif parameter.value == "time" and isinstance(value, str):
-                time = self._known("truth", value, where)
-                if time is not None and time.kind not in _NUMBERS:
-                    self.add("MC223", where, f"needs a field of type number or integer, not {time.type_text}")
-            elif value is not None and field is not None and parameter.value == "class":
-                self._check_class(value, metric.field, field, where)
+            value, where = metric.parameters.get(parameter.name), (*path, parameter.name)
+            self._check_parameter(parameter.value, value, metric, field, where)
+
+    def _check_parameter(
+        self, expected: ParameterType, value: Any, metric: MetricEntry, field: Field | None, path: Path
+    ) -> None:
+        if expected == "function" and (name := value or metric.name) not in custom_metrics():
+            hint = words("pass it with ", option("--plugin", "FILE"), " to compute scores")
+            self.add("MC221", path[:-1], f"no plugin has the metric '{name}'", hint, severity="warning")
+        elif value is None:
+            return
+        elif expected == "positive case":
+            self._check_positive_case(value, path)
+        elif expected == "class weights":
+            self._check_weights(value, field, path)
+        elif expected == "costs":
+            self._check_costs(value, field, path)
+        elif expected == "class" and field is not None:
+            self._check_class(value, metric.field, field, path)
+        elif expected == "time":
+            time = self._known("truth", value, path)
+            if time is not None and time.kind not in _NUMBERS:
+                self.add("MC223", path, f"needs a field of type number or integer, not {time.type_text}")
 
     def _compare(self, name: str, field: Field, path: Path) -> None:
         """Check that the truth has the same field."""

@@ -156,6 +156,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*f1('average = "makro"'), "MC104", "metric.macro_f1.average: must be one of macro, micro, support"),
     (*f1('positive = "nune"'), "MC221", "metric.macro_f1.positive: not one of the values"),
     (*f1("positive = true"), "MC103", "metric.macro_f1.positive: must be a string"),
+    (*f1('positive = { field = "label", is = "none" }'), "MC103", "metric.macro_f1.positive: must be a string"),
     (*f1("weights = { none = 0 }"), "MC217", "metric.macro_f1.weights: all weights are 0"),
     (*f1("weights = { nune = 1 }"), "MC221", "metric.macro_f1.weights.nune: not one"),
     (*f1("weights = { none = -1 }"), "MC105", "metric.macro_f1.weights.none: must be"),

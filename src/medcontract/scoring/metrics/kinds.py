@@ -18,7 +18,7 @@ Counted = Literal[
     "survival", "errors", "custom",
 ]  # fmt: skip
 """What can be counted over cases, and is all that a figure is computed from."""
-Value = Literal["choice", "number", "class", "class weights", "costs", "positive case", "time", "function"]
+ParameterType = Literal["choice", "number", "class", "class weights", "costs", "positive case", "time", "function"]
 BOOLEAN_CLASSES = ("false", "true")
 
 
@@ -55,7 +55,7 @@ class MetricParameter(Struct, frozen=True, kw_only=True):
     """A key of a `[[metric]]` in addition to `name`, `kind` and `field`."""
 
     name: str
-    value: Value
+    value: ParameterType
     """Its type. `choice`: one of `choices`; `class`: a class of the field; `class weights`: a number for each class;
     `costs`: a number for each true and predicted class; `positive case`: a field of the truth (`one_of`, boolean or
     integer) and one of its values, `{field = …, is = …}`; `time`: a number of the truth; `function`: the name of a
