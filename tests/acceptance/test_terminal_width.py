@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.commands import Call, caller, on_a_terminal, sent_file, truth_file
+from tests.commands import SENT, Call, caller, on_a_terminal, sent_file, truth_file
 from tests.support import ROOT
 
 BAD = ROOT / "examples/bad/predictions.json"
@@ -69,3 +70,39 @@ def test_help_groups_options(call: Call) -> None:
     assert titles[-2:] == ["Large files:", "Output:"]
     assert all(title.startswith("Options of ") for title in titles[1:-2])
     assert text.index("Large files:") < text.index("--jobs") < text.index("Output:") < text.index("--out FILE")
+
+
+def test_source_lines_are_cut_around_the_caret(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal would break them, and the caret would point at nothing."""
+    path = tmp_path / "x.jsonl"
+    path.write_text(f'{{"image_id": "{"a" * 60}", "label": "NVX", "rest": "{"b" * 60}"}}\n', encoding="utf-8")
+    on_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "72")
+    lines = call("validate", f"lesions/truth={path}", "--no-color").out.splitlines()
+    carets = [(line, below) for line, below in pairwise(lines) if below.strip(" |") == "^"]
+    assert [line[below.index("^") :][:5] for line, below in carets] == ['"NVX"', '"rest']
+    assert max(len(line) for line, _ in carets) <= 72
+
+
+def test_a_wide_text_is_wrapped_in_its_column(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What changed of a run is below its head; figures before it stay."""
+    monkeypatch.chdir(tmp_path)
+    truth = truth_file(tmp_path, "reports")
+    for name, answers in (("a", SENT["reports"]), ("b", SENT["reports"][::-1][:19])):
+        call("score", truth, sent_file(tmp_path, "reports", answers), "--out", f"{name}.json")
+    on_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call("compare", "a.json", "b.json", "--no-color").out.splitlines()
+    head = next(line for line in lines if "other changes" in line)
+    row, more = lines[lines.index(head) + 1 :][:2]
+    assert max(map(len, (head, row, more))) <= 80
+    assert more.startswith(" " * head.index("other changes"))
+
+
+def test_a_diff_is_not_wrapped(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sent_file(tmp_path, "reports", [{**SENT["reports"][0], "urgency": "urgent"}])
+    on_a_terminal(monkeypatch)
+    whole = call("fix", path, "--no-color").out
+    monkeypatch.setenv("COLUMNS", "50")
+    (line,) = [line for line in whole.splitlines() if line.startswith("+") and '"Urgent"' in line]
+    assert line in call("fix", path, "--no-color").out.splitlines()

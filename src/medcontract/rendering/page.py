@@ -131,10 +131,11 @@ class Bullets(NamedTuple):
 
 
 class Preformatted(NamedTuple):
-    """Preformatted that are aligned already, or code."""
+    """Lines that are aligned already, or code."""
 
     lines: Sequence[Line]
     language: str = ""
+    """The language of code, whose lines are not wrapped."""
 
 
 class Pairs(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from medcontract.problems import is_plain, plural
 from medcontract.rendering import page_of
@@ -41,7 +42,7 @@ def document(result: Result, view: View) -> str:
     page = page_of(result, view)
     outcome = [_line(line, view.style) for line in page.lines]
     contracts = [clean(page.contracts)] if view.quiet and page.contracts else []
-    outcome = [*contracts, *outcome] if page.last else [*outcome, *(f"  {line}" for line in contracts)]
+    outcome = _fitted([*contracts, *outcome] if page.last else [*outcome, *(f"  {line}" for line in contracts)], view)
     parts = [] if page.last else [(outcome, not view.quiet)]
     for section in page.sections:
         if section.on == "pages" or (view.quiet and not section.outcome):
@@ -50,17 +51,23 @@ def document(result: Result, view: View) -> str:
             lines = list(_block(block, view, section.most or MOST_CASES))
             if isinstance(block, Outcomes) and not view.quiet:
                 lines.insert(0, view.style(clean(f"{section.title}:"), "strong"))
+            if not (isinstance(block, Preformatted) and block.language):
+                lines = _fitted(lines, view)
             parts.append((lines, isinstance(block, _APART) and not view.quiet))
-    parts += [([clean(page.advice)], False)] if page.advice and not view.quiet else []
+    parts += [(_fitted([clean(page.advice)], view), False)] if page.advice and not view.quiet else []
     parts += [(outcome, False)] if page.last else []
-    if view.width:
-        parts = [([part for line in lines for part in _wrapped(line, view.width)], apart) for lines, apart in parts]
     return "\n".join(_spaced(parts)) + "\n"
 
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _EXCERPT = re.compile(r" *[0-9]* \|")
 _LEAST_WIDTH = 40
+_MARGIN = 10
+"""What is left of a source line: its number and the indent of a check."""
+
+
+def _fitted(lines: list[str], view: View) -> list[str]:
+    return [part for line in lines for part in _wrapped(line, view.width)] if view.width else lines
 
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
@@ -132,41 +139,38 @@ def _line(line: Line, style: Style | None = None) -> str:
 
 
 def table_lines(table: Table, style: Style, most: int = MOST_CASES, width: int | None = None) -> Iterator[str]:
-    """The table in columns, with text aligned left and numbers aligned right; its head only if it has a title."""
+    """The table in columns, with text aligned left and numbers aligned right; its head only if it has a title.
+
+    If it is too wide, a text in its last column is wrapped, and the last columns of numbers are left out.
+    """
     table = table.first(most)
     if not table.rows:
         return
-    if width:
-        table = _narrow(table, width)
-    rows = [tuple(map(clean, clipped(row))) for row in table.rows]
-    cells = [tuple(map(clean, clipped(table.head))), *rows] if table.title else rows
-    widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
+    cells = [tuple(map(clean, clipped(row))) for row in ((table.head, *table.rows) if table.title else table.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    kept, note = list(range(len(widths))), table.note
+    if width and sum(widths) + 2 * len(widths) > width:
+        if not table.right_aligned[-1]:
+            widths[-1] = min(widths[-1], _LEAST_WIDTH)
+        numbers = [n for n in kept if table.title and table.right_aligned[n]][1:]  # the first one matters most
+        while numbers and 2 * len(kept) + sum(widths[n] for n in kept) > width:
+            kept.remove(numbers.pop())
+        widths[-1] += max(0, width - 2 * len(kept) - sum(widths[n] for n in kept))
+        lost = [table.head[n] for n in range(len(widths)) if n not in kept]
+        left_out = f"not shown, because the terminal is too narrow: {', '.join(lost)}" if lost else ""
+        note = "; ".join(filter(None, [note.rstrip(".") if lost else note, left_out]))
     if table.title:
         yield style(clean(table.title), "strong")
     for position, row in enumerate(cells):
-        columns = zip(row, widths, table.right_aligned, strict=True)
-        padded = [cell.rjust(width) if right else cell.ljust(width) for cell, width, right in columns]
-        line = "  " + "  ".join(padded).rstrip()
+        shown = [row[n].rjust(widths[n]) if table.right_aligned[n] else row[n].ljust(widths[n]) for n in kept]
+        first, *rest = wrap(shown[-1], widths[kept[-1]]) or [""] if len(shown[-1]) > widths[kept[-1]] else shown[-1:]
+        line = "  " + "  ".join([*shown[:-1], first]).rstrip()
         yield style(line, "dim") if table.title and position == 0 else line
+        yield from (" " * (2 + sum(len(each) + 2 for each in shown[:-1])) + each for each in rest)
         if table.line_after and position == table.line_after - (0 if table.title else 1) < len(cells) - 1:
-            yield "  " + "-" * (sum(widths) + 2 * len(widths) - 2)
-    if table.note:
-        yield f"  {style(clean(table.note), 'dim')}"
-
-
-def _narrow(table: Table, width: int) -> Table:
-    """The table without the last columns of numbers if it is too wide; its note names them."""
-    rows = [tuple(map(clean, clipped(row))) for row in (table.head, *table.rows)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(table.head))]
-    kept = list(range(len(widths)))
-    numbers = [n for n in kept if table.right_aligned[n]][1:]  # the first one matters most
-    while numbers and 2 * len(kept) + sum(widths[n] for n in kept) > width:
-        kept.remove(numbers.pop())
-    lost = [table.head[n] for n in range(len(widths)) if n not in kept]
-    if not lost or not table.title:
-        return table
-    note = f"not shown, because the terminal is too narrow: {', '.join(lost)}"
-    return table.only(kept)._replace(note="; ".join(filter(None, [table.note, note])))
+            yield "  " + "-" * (sum(widths[n] for n in kept) + 2 * len(kept) - 2)
+    if note:
+        yield f"  {style(clean(note), 'dim')}"
 
 
 def _item(item: Outcome, view: View) -> Iterator[str]:
@@ -205,15 +209,25 @@ def _problem(group: Grouped, view: View) -> Iterator[str]:
     yield f"{style(path + problem._place, 'strong')}: {what} {clean(message)}{_column(problem)}"
     gutter = " " * len(str(problem.line or ""))
     if view.show_values and problem._excerpt is not None:
-        yield f" {style(f'{problem.line} |', 'dim')} {problem._excerpt}"
-        if problem._caret >= 0:
-            caret = " " * _width(problem._excerpt[: problem._caret]) + style("^", problem.severity)
+        excerpt, at = _around(problem._excerpt, problem._caret, (view.width or 0) - len(gutter) - _MARGIN)
+        yield f" {style(f'{problem.line} |', 'dim')} {excerpt}"
+        if at >= 0:
+            caret = " " * _width(excerpt[:at]) + style("^", problem.severity)
             yield f" {style(f'{gutter} |', 'dim')} {caret}"
     if problem.hint:
         yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {clean(problem.hint)}"
     if group.others:
         yield f" {gutter} {style(f'… {clean(group.others)}', 'dim')}"
     yield ""
+
+
+def _around(excerpt: str, caret: int, room: int) -> tuple[str, int]:
+    """Return the part of a source line around the caret that fits, and the caret in it."""
+    if room < _LEAST_WIDTH or _width(excerpt) <= room:
+        return excerpt, caret
+    start = max(0, min(caret - room // 2, len(excerpt) - room))
+    part = ("…" if start else excerpt[:1]) + excerpt[start + 1 : start + room]
+    return (f"{part[:-1]}…" if start + room < len(excerpt) else part), caret - start
 
 
 def _column(problem: Problem) -> str:

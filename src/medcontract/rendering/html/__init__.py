@@ -282,6 +282,7 @@ def _changes(block: ChangeTable) -> Iterator[Shown]:
         text = {"+": "▲ +", "-": "▼ −"}.get(text[0], text[0]) + text[1:]
         label = f"from {before} to {after}, on a scale from 0 to 1"
         chart = "" if change.scale is None else charts.change(*change.scale, change.role, label)
+        name = FigureName(name) if table.title == "Figures" else name  # otherwise a class
         rows.append((name, before, after, text, change.role, chart))
     yield from [("changes", rows), *_note(table.note)]
 

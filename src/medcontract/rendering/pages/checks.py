@@ -243,7 +243,7 @@ def fix(fixed: Fix, view: View) -> Page:
     times = Counter(repair.what for repair in fixed.repairs)
     lines += [[f"{what} ({plural(count, 'time')})"] for what, count in times.items()]
     remaining = validation(Validation.of((fixed.remaining,)), view)
-    repairs = [Section("", [Preformatted(lines)])] if lines else []
+    repairs = [Section("", [Preformatted(lines, "diff")])] if lines else []
     return remaining._replace(
         title="Repairs",
         sections=[*repairs, Section("", [Preformatted([[outcome]])], outcome=True), *remaining.sections],
