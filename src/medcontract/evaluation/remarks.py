@@ -3,6 +3,7 @@ and rankings. They are computed from what is kept of each record, so they do not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from medcontract.evaluation.near_misses import damage_of, near_pairs, only_in_spelling
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
@@ -86,6 +88,7 @@ def on_answers(pairings: Iterable[Pairing], participant: bool) -> Iterator[Probl
                 kept = (vocabulary.kept(mark) for mark in marks if type(mark) is not Unscored)
                 tally.count(sorted(set[str]().union(*kept)))
                 yield from on_labels(tally, participant) if tally.expected and tally.total else ()
+                yield from on_empty_labels(tally)
 
 
 def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
@@ -100,6 +103,21 @@ def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
         message = f"{plural(len(near), 'label')} among the {name} {only_in_spelling(near, 'the truth')}"
         mine, true = zip(*near, strict=True)
         yield warning("MC502", message, "write them as in the truth", _examples(mine, true))
+
+
+_NO_LABEL = lazy_pattern(
+    r"(?:none|nothing|no|n/?a|nan|null|nil|ninguno|ninguna|nada|-"
+    r"|no (?:\w+ ){0,2}(?:interventions?|findings?|actions?|groups?|labels?|entit(?:y|ies))(?: \w+)?)\.?",
+    re.IGNORECASE,
+)
+
+
+def on_empty_labels(tally: LabelTally) -> Iterator[Problem]:
+    """Warn of labels that say that there is none. It depends on the submission only, but for the names of the truth."""
+    found = [label for label in tally.unknown if _NO_LABEL.fullmatch(label.strip())]
+    if found:
+        message = f"a label among the {tally.vocabulary.name} says that there is none, and counts as one"
+        yield warning("MC508", message, "leave the list empty", _examples(found, tally.expected))
 
 
 def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
@@ -193,11 +211,22 @@ def _constant(scorer: Scorer, answers: Answers) -> Mapping[str, Any]:
 
 _FIRST_YEAR, _LAST_YEAR = 2000, 2099
 _DATE = "evaluation_date"
+_NAMES = {"team_name": "name of the team", "model_id": "name of the model"}
+_PLACEHOLDER = lazy_pattern(
+    r"\{\{.*\}\}|\$\{.*\}|<.*>|\[.*\]|%\w+%|todo|tbd|xxx+|string|example|placeholder"
+    r"|(?:(?:your|my|the)[ _-]?)?(?:team|model)[ _-]?(?:name|id)(?:[ _-]?here)?"
+    r"|(?:nombre[ _-]de(?:l|[ _-]su)[ _-])?equipo",
+    re.IGNORECASE,
+)
 
 
-def on_dates(headers: Iterable[Mapping[str, Any]], documents: Iterable[Any]) -> Iterator[Problem]:
-    """Warn of dates that cannot be right. The date of today does not count: results do not depend on it."""
-    dates = [header.get(_DATE) for header in headers] + [getattr(each, _DATE, None) for each in documents]
+def on_headers(headers: Iterable[Mapping[str, Any]], documents: Iterable[Any]) -> Iterator[Problem]:
+    """Warn of names and dates that cannot be right. The date of today does not count: results do not depend on it."""
+    every = list(headers)
+    for name, what in _NAMES.items():
+        if any(isinstance(text := each.get(name), str) and _PLACEHOLDER.fullmatch(text.strip()) for each in every):
+            yield warning("MC508", f"'{name}' is a placeholder", f"write the {what}")
+    dates = [header.get(_DATE) for header in every] + [getattr(each, _DATE, None) for each in documents]
     years = [int(date[:4]) for date in dates if isinstance(date, str)]
     if any(not _FIRST_YEAR <= year <= _LAST_YEAR for year in years):
         yield warning("MC508", f"'{_DATE}' is not between {_FIRST_YEAR} and {_LAST_YEAR}", "check the year")

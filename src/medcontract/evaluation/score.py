@@ -23,8 +23,8 @@ from medcontract.evaluation.remarks import (
     as_problem,
     on_answers,
     on_constant_answer,
-    on_dates,
     on_figures,
+    on_headers,
     on_impressions,
 )
 from medcontract.evaluation.result import Scored, described_input, environment, occasion
@@ -233,7 +233,7 @@ def _remarks(readings: Readings, verdict: Finished, notes: Notes, participant: b
     yield from (as_problem(each) for each in notes.remarks if not (participant and each.reveals_truth))
     yield from on_impressions(pairings)
     yield from map(as_problem, checked(truth.track, truth.scorer.oddities(readings.documents), Remark))
-    yield from on_dates(readings.headers.values(), readings.documents.values())
+    yield from on_headers(readings.headers.values(), readings.documents.values())
     yield from on_figures(truth.track, verdict)
 
 

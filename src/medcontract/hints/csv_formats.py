@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -49,10 +50,20 @@ class _Start(NamedTuple):
 def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
     """Say what a table that matches no contract exactly is, if that is clear."""
     header = CsvFile(source).header
+    if len(header) > 1 and all(len(name) > 1 and name[0] == name[-1] == "'" for name in header):
+        hint = 'use double quotes, or none (in pandas: pd.read_csv(old, quotechar="\'").to_csv(new, index=False))'
+        return Finding("MC005", "the cells are in single quotes", hint, ref=Ref(source.start, 0, None, (), 1))
     renamed = found.renames if isinstance(found, Recognized) else ()
     finding = other_format(source, _is_of_a_contract) if isinstance(found, NotRecognized) else None
     finding = finding or other_arrangement(header, lambda: _rows(source), IN_CSV, renamed)
     return finding and finding._replace(offset=None, ref=Ref(source.start, 0, None, (), 1))
+
+
+def broken_table(source: Source, contract: CompiledContract | None = None) -> Finding | None:
+    """Say what a table is whose header breaks the rules of CSV, if that is clear."""
+    known = frozenset(column.name for column in contract.columns) if contract else frozenset[str]()
+    finding = other_format(source, lambda names: not known.isdisjoint(names) if contract else _is_of_a_contract(names))
+    return finding if finding and finding.code == "MC005" else None
 
 
 def _is_of_a_contract(names: frozenset[str]) -> bool:
@@ -75,7 +86,40 @@ def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Fin
     if start.lines[0].startswith(_MARK):
         return Finding("MC032", "a second byte order mark (U+FEFF)", LATE_MARK_HINT)
     finding = _delimiter(start, fits) or _quoted_lines(start, fits) or _lines_above(start, fits)
+    if finding is None and sum(map(bool, map(_BULLET.match, start.lines))) > 1:
+        hint = "write one row per record, and the column names on the first line"
+        return Finding("MC005", "this is a text with a list, not a table", hint)
     return finding or _no_header(start, columns)
+
+
+_BULLET = lazy_pattern(r"\s*(?:[-*•]|[0-9]+[.)])\s+\D")
+
+
+_INDEX_ALONE = "the rows start with an index that the header lacks: write it with index=False (in R: row.names = FALSE)"
+
+
+class StrayRows:
+    """Says what rows are that have another number of cells than the header."""
+
+    def __init__(self, source: Source, header: Sequence[str]) -> None:
+        self._source = source
+        self._header = header
+
+    def hint(self, line: str) -> str | None:
+        """Return the hint about such a row."""
+        if not _SEPARATED.search(line) and len(self._header) > 2:
+            return "remove the line if it is no record; put a text with line breaks in double quotes"
+        cells = _cells(line)
+        is_longer = len(cells) == len(self._header) + 1 and cells[0].isdecimal()
+        return _INDEX_ALONE if is_longer and self._has_index else None
+
+    @cached_property
+    def _has_index(self) -> bool:
+        rows = _rows(self._source)
+        return all(len(row) == len(self._header) + 1 for row in rows) and _counts([row[0] for row in rows])
+
+
+_SEPARATED = lazy_pattern(r"[,;|\t]|^[#`\"]")
 
 
 def other_format_of(source: Source, header: Sequence[str], contract: CompiledContract) -> Finding | None:
@@ -165,7 +209,10 @@ def _delimiter_hint(
     if above:
         todo.append("remove the first line")
         arguments.append("skiprows=1")
-    if is_plain(header[0]):
+    if header and not header[0]:
+        todo.append("leave out the names of the rows")
+        arguments.append("index_col=0")
+    elif is_plain(header[0]):
         arguments.append(f"dtype={{{header[0]!r}: str}}")
     return f"{', '.join(todo)} (in pandas: pd.read_csv(old, {', '.join(arguments)}).to_csv(new, index=False))"
 
@@ -183,8 +230,13 @@ def _lines_above(start: _Start, fits: Fits) -> Finding | None:
     for number, line in list(zip(start.numbers, start.lines, strict=True))[1:_MOST_ABOVE]:
         if fits(frozenset(_cells(line))):
             lines = "the line" if number == start.numbers[0] + 1 else "the lines"
-            is_fence = start.lines[0].startswith("```")
-            hint = f"remove {lines} above" + (" and the ``` at the end" if is_fence else "")
+            at_the_end = " and the ``` at the end" if start.lines[0].startswith("```") else ""
+            if not at_the_end and number > 1 and len(_cells(start.lines[-1])) == 1 < len(_cells(line)):
+                at_the_end = " and the last line"
+            hint = f"remove {lines} above{at_the_end}"
+            after = [_cells(each) for each in start.lines[start.lines.index(line) + 1 :][:1]]
+            if after and after[0][0] and not any(after[0][1:]) and not _cells(line)[0]:
+                hint = "write one row with all column names (in pandas: df.columns.droplevel(0), and df.reset_index())"
             return Finding("MC005", f"the column names are on line {number}, not on the first line", hint)
     return None
 

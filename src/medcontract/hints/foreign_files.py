@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -52,6 +53,14 @@ _FORMATS = (
     _Format(
         "a Jupyter notebook", "run it, and write the predictions with json.dump or df.to_csv(path, index=False)",
         _variants("cells nbformat"),
+    ),
+    _Format(
+        "the output of vLLM", "write one record for each case: its id, and the text in outputs[0].text",
+        _variants("request_id outputs", "prompt outputs"),
+    ),
+    _Format(
+        "a list of messages of LangChain", "write one record for each case: the text in kwargs.content",
+        _variants("lc type kwargs"),
     ),
     _Format("a file of COCO annotations", "write one record for each case", _variants("images annotations categories")),
     _Format("the state of a Hugging Face trainer", "write the predictions", _variants("log_history global_step")),
@@ -108,10 +117,20 @@ def printed_table(lines: Sequence[str]) -> tuple[str, str] | None:
     if cut or (lines[0].startswith("  ") and all(map(_INDEXED.match, lines[1:_MOST_LINES]))):
         lost = ", without the rows and columns that do not fit" if cut else ""
         return f"this is a printed DataFrame{lost}", "write it with df.to_csv(path, index=False), not with print"
-    widths = {len(line.split()) for line in lines[:_MOST_LINES]}
-    if len(widths) == 1 and min(widths) > 1:
-        name = lines[0].split()[0]
+    rows = list(csv.reader((line.strip() for line in lines[:_MOST_LINES]), delimiter=" ", skipinitialspace=True))
+    widths = [len(row) for row in rows]
+    if len(set(widths[1:])) == 1 and widths[0] == widths[1] - 1 > 1:
+        hint = "write it with write.csv(data, path, row.names = FALSE)"
+        return "the columns are separated by blanks, and the rows have names, as write.table of R does it", hint
+    if len(set(widths)) == 1 and widths[0] > 1:
+        name = rows[0][0]
+        if _NUMBER.fullmatch(name):
+            hint = "write a table with ids and column names (in pandas: df.to_csv(path, index=False))"
+            return "these are numbers without ids and column names", hint
         types = f", dtype={{{name!r}: str}}" if name.isidentifier() else ""
         hint = rf"in pandas: pd.read_csv(old, sep=r'\s+'{types}).to_csv(new, index=False)"
         return "the columns are separated by blanks, not by commas", hint
     return None
+
+
+_NUMBER = lazy_pattern(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?")

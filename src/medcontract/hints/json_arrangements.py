@@ -60,9 +60,13 @@ def _all_numbered(value: Mapping[str, Any]) -> bool:
 
 
 def _columns(value: Mapping[str, Any]) -> Shape | None:
-    if not by_column(value) or not _mostly_fields(frozenset(value)):
-        return None
-    return Shape("an object with the columns, as df.to_json() writes it", frozenset(value), RECORDS)
+    keys = frozenset(value)
+    what = "an object with the columns, as df.to_json() writes it"
+    if by_column(value) and _mostly_fields(keys):
+        return Shape(what, keys, RECORDS)
+    first = next(iter(value.values()))
+    by_id = isinstance(first, dict) and not _mostly_fields(frozenset(first)) and _same_keys(value, frozenset(first))
+    return Shape(what, keys, _INDEXED) if by_id and len(first) > 1 and keys <= _fields() else None
 
 
 def _split(value: Mapping[str, Any]) -> Shape | None:
@@ -85,11 +89,12 @@ def _table(value: Mapping[str, Any]) -> Shape | None:
 
 def _lists(value: Mapping[str, Any]) -> Shape | None:
     """A list for each column, as `df.to_dict('list')`."""
-    is_column = _all(
-        value, lambda column: isinstance(column, list) and not any(isinstance(x, dict) for x in column[:1])
-    )
+    are_lists = _all(value, lambda column: isinstance(column, list))
+    objects = [isinstance(item, dict) for column in value.values() for item in column[:1]] if are_lists else []
+    same_length = are_lists and len({len(column) for column in value.values()}) == 1
+    is_column = not any(objects) or (same_length and not all(objects))
     keys = frozenset(value)
-    if not is_column or len(keys) < 2 or _record_contract(keys) is None:
+    if not are_lists or not is_column or len(keys) < 2 or _record_contract(keys) is None:
         return None
     return Shape("an object with a list for each column", keys, RECORDS)
 
@@ -115,7 +120,7 @@ def _values_with_id(keys: frozenset[str]) -> str:
 
 
 def _same_keys(value: Mapping[str, Any], keys: frozenset[str]) -> bool:
-    return _all(value, lambda record: frozenset(record) == keys)
+    return _all(value, lambda record: isinstance(record, dict) and frozenset(record) == keys)
 
 
 def _single(value: Mapping[str, Any]) -> Shape | None:
@@ -147,6 +152,65 @@ def _record_contract(keys: frozenset[str]) -> CompiledContract | None:
 def _mostly_fields(keys: frozenset[str]) -> bool:
     """Whether most of the keys are fields of the records of one contract."""
     return any(entry.list_key and 2 * len(keys & entry.record) > len(keys) for entry in compiled().values())
+
+
+def _fields() -> frozenset[str]:
+    """Return all fields of records of any contract."""
+    return frozenset[str]().union(*(entry.record for entry in compiled().values() if entry.list_key))
+
+
+_DEEPEST = 4
+_LONGEST_TEXT = 1 << 16
+
+
+class _Path(NamedTuple):
+    """How to get from a value to the records in it."""
+
+    how: str
+    """In Python, with `{}` for the value."""
+    keys: frozenset[str]
+    """Those of a record."""
+    is_list: bool
+
+    def of(self, name: str) -> str:
+        return self.how.replace("{}", name)
+
+    def from_member(self, key: str) -> _Path:
+        return self._replace(how=self.of(f"{{}}['{key}']"))
+
+    def from_items(self, items: str = "{}") -> _Path:
+        """Return the way from a list of such values."""
+        each = self.of("each")
+        if not self.is_list:
+            return self._replace(how=f"[{each} for each in {items}]" if each != "each" else items, is_list=True)
+        return self._replace(how=f"[record for each in {items} for record in {each}]")
+
+
+def _records_in(value: Any, depth: int = _DEEPEST) -> _Path | None:
+    """Find the only records that are inside a value: under other keys, in lists of lists, in texts."""
+    if isinstance(value, str) and len(value) < _LONGEST_TEXT and value.lstrip().startswith(("{", "[")):
+        inner = _records_in(parsed(value.encode()), depth - 1) if depth else None
+        return inner and inner._replace(how=inner.of("json.loads({})"))
+    if isinstance(value, list):
+        inner = _records_in(value[0], depth - 1) if value and depth else None
+        return inner and inner.from_items()
+    if not isinstance(value, dict) or not value:
+        return None
+    keys = frozenset(value)
+    if any(entry.list_key and not entry.open and any(form <= keys for form in entry.forms)
+           and 2 * len(keys & entry.record) > len(keys) for entry in compiled().values()):  # fmt: skip
+        return _Path("{}", keys, is_list=False)
+    if depth and (shape := _split(value)):
+        return _Path(shape.how, shape.keys, is_list=True)
+    members = list(value.items())[:_MOST_CHECKED] if depth else []
+    found = [(key, inner) for key, member in members if (inner := _records_in(member, depth - 1))]
+    if len(found) > 1 and len(found) == len(members) and all(inner.is_list for _, inner in found):
+        return found[0][1].from_items("{}.values()")
+    if len(found) != 1 or not is_plain(found[0][0]):
+        return None
+    key, inner = found[0]
+    shared = inner.is_list and depth < _DEEPEST and not keys.isdisjoint(_fields() - {key})  # their group is a field
+    return None if shared else inner.from_member(key)
 
 
 def shape_of(value: Any) -> Shape | None:
@@ -185,11 +249,20 @@ def _wrapped(value: Any, offset: int) -> Finding | None:
         where = f"under '{key}'" if is_plain(key) else "in another object"
         message = f"expected {f'the keys of {contract_id}' if contract_id else 'a list of records'}, got them {where}"
         return Finding("MC103", message, "write the inner object itself, without the outer one", offset=offset)
-    if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], dict):
+    is_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
+    if is_one and any(isinstance(value[0].get(key), list) for key in list_keys()):
+        return Finding("MC103", "expected an object, got a list", "remove the outer brackets [ ]", offset=offset)
+    return None
+
+
+def _records_inside(value: Any, offset: int, contract: CompiledContract | None = None) -> Finding | None:
+    """The finding about records that are deeper in a file than they should be."""
+    path = _records_in(value)
+    if path is None or not path.is_list or path.how == "{}":
         return None
-    if not any(isinstance(value[0].get(key), list) for key in list_keys()):
-        return None
-    return Finding("MC103", "expected an object, got a list", "remove the outer brackets [ ]", offset=offset)
+    hint = _wrap(path.of("data"), contract or _record_contract(path.keys))
+    return Finding("MC103", "expected an object with a list of records, got other objects around them", hint,
+                   offset=offset)  # fmt: skip
 
 
 def _inner_file(value: Any) -> tuple[str, str] | None:
@@ -227,7 +300,9 @@ def list_hint(value: Any) -> str | None:
     if isinstance(value, str) and value.lstrip().startswith("["):
         return "write the list itself, not a string: do not call json.dumps on a part of the data"
     shape = shape_of(value)
-    return None if shape is None else f"write a list of records: {shape.how}"
+    path = _records_in(value) if shape is None else None
+    how = shape.how if shape else path.of("data") if path and path.is_list and path.how != "{}" else None
+    return f"write a list of records: {how}" if how else None
 
 
 def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None:
@@ -239,6 +314,7 @@ def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None
         finding = _rows_of_a_table(value, start, found.renames, find(found.contract_id))
     else:
         finding = wrong_shape(value, start) or _not_a_list(value, raw, source.start) or _rows_of_a_table(value, start)
+        finding = finding or _records_inside(value, start)
     return finding if finding and is_json(source) else None
 
 
@@ -246,6 +322,7 @@ def explain_structure(source: Source, contract: CompiledContract, outer: Member 
     """Say what is wrong with a file of a contract without its list of records; `outer` is its value, if no object."""
     raw, value, start = _start_of_file(source)
     found = wrong_shape(value, start, contract) or _not_a_list(value, raw, source.start)
+    found = found or _records_inside(value, start, contract)
     if found or outer is None:
         return found
     is_list = outer.raw == b"[]"

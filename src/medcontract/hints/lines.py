@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from functools import cached_property
 from itertools import islice
@@ -37,6 +38,13 @@ def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None
         return foreign
     if isinstance(found, Recognized):
         return _rows_of_a_table(source, found.renames)
+    values = [parsed(line) for line in _first_lines(source.read(source.start, MOST_BYTES))]
+    if values and all(isinstance(each, str) and each.lstrip().startswith("{") for each in values):
+        hint = "write each record once: json.dumps(record), not json.dumps(json.dumps(record))"
+        return Finding("MC005", "each line is a string with JSON in it", hint, offset=source.start)
+    if len(values) > 1 and all(isinstance(each, dict) and _is_a_record(each, None) for each in values[1:]):
+        hint = "remove the line: a .jsonl file has no header; or write one .json file with the header and all records"
+        return Finding("MC005", "the first line is no record, unlike the others", hint, offset=source.start)
     if log := foreign_files.log_lines(_first_lines(source.read(source.start, MOST_BYTES)), source.start):
         return log
     if before_json(source.head[source.start :]) is CSV:
@@ -135,6 +143,24 @@ def explain_line(broken: Broken, raw: bytes) -> Broken:
     elif broken.code == "MC014" and raw[broken.offset :].strip() == b",":
         broken.hint = "remove the comma at the end of each line"
     return broken
+
+
+_CONFLICT = re.compile(rb"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
+
+
+def conflict_marker(source: Source, offset: int) -> Finding | None:
+    """Return the finding about a line that Git wrote into a file that it could not merge."""
+    start = max(0, offset - _LONGEST_MARKER)
+    around = source.read(start, 2 * _LONGEST_MARKER)
+    before = around[: offset - start]
+    line = (before.rpartition(b"\n")[2] + around[len(before) :].partition(b"\n")[0]).strip()
+    if not _CONFLICT.match(line):
+        return None
+    hint = "resolve the conflict: keep one of both versions, and remove the three lines with the marks"
+    return Finding("MC005", "a mark of a conflict that Git could not merge", hint)
+
+
+_LONGEST_MARKER = 200
 
 
 class LastLine:

@@ -114,8 +114,9 @@ def _arrangements(contract: CompiledContract, table: _Table, unknown: Sequence[s
         )
     keys = [name for name in table.header if name not in unknown]
     repeated = any(2 * len(set(cells)) <= len(cells) for cells in map(table.cells, keys[:1]))
-    for name in unknown if repeated and len(unknown) > 1 else ():
-        if _are_names(table.cells(name), contract, table):
+    for name in unknown if len(unknown) > 1 else ():
+        cells = table.cells(name)
+        if (repeated and _are_names(cells, contract, table)) or _are_all_names(cells, contract, table):
             values = next(other for other in reversed(unknown) if other != name)
             pivot = f"df.pivot(index='{keys[0]}', columns='{_shown(name)}', values='{_shown(values)}')"
             yield Finding(
@@ -145,6 +146,18 @@ def _are_names(cells: Sequence[str], contract: CompiledContract, table: _Table) 
         if len(lacking & values) >= _FEWEST_NAMES and half_present(values, lacking):
             return True
     return False
+
+
+def _are_all_names(cells: Sequence[str], contract: CompiledContract, table: _Table) -> bool:
+    """Whether all cells, of which many are equal, are names of columns of a contract that the table lacks."""
+    values = frozenset(cells)
+    return len(cells) > _FEWEST_CELLS * len(values) and any(
+        values <= form - frozenset(table.header) for form in contract.column_forms
+    )
+
+
+_FEWEST_CELLS = 8
+"""How often each name occurs at least, on average."""
 
 
 def _other_names(contract: CompiledContract, table: _Table, unknown: Sequence[str]) -> Iterator[Finding]:

@@ -97,16 +97,19 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
         meant = next((name for node in nodes for name in node.get("enum", ()) if str(name).lower() == "none"), None)
         quoted = f'if the answer is {meant}, write "{meant}"{"" if in_table else " in quotes"}; ' if meant else ""
         return f"{quoted}{_WITHOUT_ANSWER}"
-    if hint:
-        return hint
+    return hint or _other_hint(finding, given, nodes, parsed, schema)
+
+
+def _other_hint(finding: Finding, given: Any, nodes: Sequence[Any], parsed: Any, schema: dict[str, Any]) -> str | None:
+    """Return the hint about a value for which nothing more exact is known."""
     if finding.expected == ("object",):
-        return _object_hint(finding.path, schema)
+        is_list = not finding.path and isinstance(given, list)
+        return "write its records into the outer list" if is_list else _object_hint(finding.path, schema)
     if finding.got == "null" and all(node == {"type": "string"} for node in nodes):
         return 'if there is none, write an empty string: ""'
     if finding.code == "MC106" and finding.path and isinstance(finding.path[-1], int):
         return "leave it out: an empty list says that there is none"
-    is_number = finding.code == "MC105" and finding.path
-    return _range_hint(finding.path, given, schema, parsed) if is_number else None
+    return _range_hint(finding.path, given, schema, parsed) if finding.code == "MC105" and finding.path else None
 
 
 def _is_nested(given: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, plural, value_name
 
 _FILE = File(__file__).with_name("text_patterns.json")
@@ -139,16 +140,20 @@ class _Common(Struct):
     """What all of them start with, unless it is short."""
     first: list[str] = []
     """The first of them; only their first characters."""
+    blank: int = 0
+    """The number of texts without any character; they do not count."""
 
-    def see(self, texts: Sequence[str]) -> None:
+    def see(self, every: Sequence[str]) -> None:
+        texts = list(filter(None, every))
         missing = _MOST_COMPARED - len(self.first)
-        start = None if self.start == "" else _common([text[:_LONGEST] for text in texts])
-        self.absorb(_Common(len(texts), start, [text[:_LONGEST] for text in texts[:missing]]))
+        start = None if self.start == "" or not texts else _common([text[:_LONGEST] for text in texts])
+        self.absorb(_Common(len(texts), start, [text[:_LONGEST] for text in texts[:missing]], len(every) - len(texts)))
 
     def absorb(self, other: _Common) -> None:
         if other.start is not None:
             self.start = other.start if self.start is None else _common([self.start, other.start])
         self.count += other.count
+        self.blank += other.blank
         self.first += other.first[: _MOST_COMPARED - len(self.first)]
 
 
@@ -218,9 +223,8 @@ class Impression(Struct):
             for path, text in read(record):
                 by_path.setdefault(path, []).append(text.strip())
         for path, texts in by_path.items():
-            known = [text for text in texts if text]
-            if known and not any(type(token) is int for token in path):
-                self.texts.setdefault(_name(path), _Common()).see(known)
+            if not any(type(token) is int for token in path):
+                self.texts.setdefault(_name(path), _Common()).see(texts)
         patterns = _patterns(watch.track)
         if patterns.found_in([text for texts in by_path.values() for text in texts]):
             for at, record in enumerate(rows):
@@ -249,8 +253,21 @@ class Impression(Struct):
             yield from _about_texts(name, texts)
 
 
+_SHAPES = (
+    (lazy_pattern(r"[\[(]?[A-Ha-h][\])]?[.:]?\Z"), "is a letter",
+     "write the text of the option, if the references have texts"),
+    (lazy_pattern(r"(?=.*[0-9+/=A-Z])(?=.*[a-z])(?:[A-Za-z0-9+/]{4}){4,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z"),
+     "looks like Base64", "decode it: base64.b64decode(text).decode()"),
+    (lazy_pattern(r"\[(?:[0-9]+(?:, ?|\]\Z)){2,}"), "is a list of numbers", "decode the tokens: tokenizer.decode(ids)"),
+    (lazy_pattern(r"(?=.*%[0-9A-F]{2})[^\s]+\Z"), "is encoded as in a URL", "decode it: urllib.parse.unquote(text)"),
+)  # fmt: skip
+"""What all answers look like, if none of them can be meant: the pattern, what to say, and what to do."""
+
+
 def _about_texts(name: str, texts: _Common) -> Iterator[tuple[str, str, str]]:
     total, start = texts.count, texts.start or ""
+    if not total and texts.blank >= _ENOUGH:
+        yield TEXT_CODE, f"{name} is empty in all {texts.blank:,} answers", "check that the answers were written"
     if total < _ENOUGH:
         return
     longest = max(map(len, texts.first))
@@ -261,6 +278,8 @@ def _about_texts(name: str, texts: _Common) -> Iterator[tuple[str, str, str]]:
     elif len(start) >= _PREFIX:
         message = f"{name} starts with the same {len(start):,} characters in all {total:,} answers"
         yield TEXT_CODE, message, "keep only what the model generated, without the prompt"
+    elif shape := next((each for each in _SHAPES if all(map(each[0].match, texts.first))), None):
+        yield TEXT_CODE, f"{name} {shape[1]} in all {total:,} answers", shape[2]
     elif _SHORTEST_CUT <= longest < _LONGEST and 2 * len(cut) >= len(texts.first) and spaced > 1:
         message = f"{name} has exactly {longest:,} characters in half of the answers or more, and never more"
         yield TEXT_CODE, message, "check whether the answers were cut off, such as by max_new_tokens"

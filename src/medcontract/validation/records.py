@@ -114,6 +114,10 @@ class RecordReader:
         """Return a finding that does not depend on a single record in terms of this container."""
         return finding
 
+    def explain_broken(self, finding: Finding, offset: int) -> Finding:
+        """Return the finding about a record at `offset` that cannot be read, with a better hint, if there is one."""
+        return finding
+
     def hint_for(self, raw: bytes) -> str | None:
         """Return the hint about an invalid record that is no record at all."""
         return None
@@ -147,6 +151,7 @@ def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Fin
 _BATCH = 256
 """Valid records that are passed to scoring at a time, unless they are large."""
 _MOST_LANDMARKS = 4096
+_MOST_EXPLAINED = 1000
 Progress = Callable[[int, int], None]
 """Called regularly with the number of bytes read and the total."""
 
@@ -185,6 +190,7 @@ class RecordsValidator:
         """Valid records for the sink: one call per record would be slow."""
         self._held_refs: list[Ref] = []
         self._held_size = 0
+        self._unreadable = 0
 
     @property
     def collector(self) -> ProblemCollector:
@@ -270,8 +276,19 @@ class RecordsValidator:
     def _break_off(self, finding: Finding) -> None:
         """The rest of the file cannot be read."""
         self._release()
-        self.collector.add(finding)
+        self.collector.add(self._explained(finding, finding.offset))
         self.broken = True
+
+    def _explained(self, finding: Finding, offset: int | None) -> Finding:
+        """Return a finding about the syntax; the first ones say what the line is, if it is no record."""
+        self._unreadable += 1
+        if offset is None or self._unreadable > _MOST_EXPLAINED or self.source.packed or self.source.in_archive:
+            return finding
+        from medcontract.hints.lines import conflict_marker
+
+        if mark := conflict_marker(self.source, offset):
+            return finding._replace(message=mark.message, hint=mark.hint)
+        return self.reader.explain_broken(finding, offset)
 
     def _warn_of_total(self, record: LocatedRecord, index: int) -> None:
         value = self.value_of(record.raw) if record.value is None else record.value
@@ -325,7 +342,7 @@ class RecordsValidator:
     def _examine(self, record: LocatedRecord, index: int) -> tuple[Any, Any]:
         """Check a record that the fast path rejected. Returns its value (None if it is invalid) and the parsed JSON."""
         if record.finding:
-            self._add(record.finding, record, index)
+            self._add(self._explained(record.finding, record.offset), record, index)
             return None, None
         try:
             examined = self.slow_path.examine(record.raw)

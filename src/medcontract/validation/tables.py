@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts import recognition
 from medcontract.contracts.fast_decoder import RowDecoders
@@ -18,6 +18,9 @@ from medcontract.reading.located_records import Located
 from medcontract.reading.source import Source
 from medcontract.validation.records import Recognition, RecordReader
 from medcontract.validation.report import ProblemCollector
+
+if TYPE_CHECKING:
+    from medcontract.hints.csv_formats import StrayRows
 
 _REPEATED_HEADER = "the row repeats the column names: remove it"
 _OTHER_ORDER = "the row has the column names in another order: join tables by their names (in pandas: pd.concat)"
@@ -168,7 +171,9 @@ class CsvReader(TableReader):
     def recognize(cls, source: Source) -> Recognition:
         table = CsvFile(source)
         if table.broken:
-            return broken_header(table.broken, source)
+            from medcontract.hints.csv_formats import broken_table
+
+            return broken_header(broken_table(source) or table.broken, source)
         return recognition.of_columns(frozenset(table.header), header_ref(source))
 
     file: CsvFile | None = None
@@ -188,10 +193,27 @@ class CsvReader(TableReader):
             from medcontract.hints.csv_formats import other_format_of
 
             broken = other_format_of(self.source, self.names, self.contract)
+        if table.broken:
+            from medcontract.hints.csv_formats import broken_table
+
+            broken = broken_table(self.source, self.contract) or broken
         if broken:
             self.collector.add(broken_header(broken, self.source))
             return False
         return super().begin()
+
+    def explain_broken(self, finding: Finding, offset: int) -> Finding:
+        if finding.code != "MC031" or finding.hint == TOTAL_HINT:
+            return finding
+        line = self.source.read(offset, _LONGEST_LINE).splitlines()[:1]
+        hint = self._stray_rows.hint(line[0].decode(errors="replace")) if line else None
+        return finding._replace(hint=hint) if hint else finding
+
+    @cached_property
+    def _stray_rows(self) -> StrayRows:
+        from medcontract.hints.csv_formats import StrayRows
+
+        return StrayRows(self.source, self.names)
 
     def explain_header(self, finding: Finding) -> Finding:
         if finding.code == "MC102" and not finding.field:
@@ -200,6 +222,9 @@ class CsvReader(TableReader):
             hint = unnamed_hint(self.source, self.names)
             return finding._replace(hint=hint) if hint else super().explain_header(finding)
         return super().explain_header(finding)
+
+
+_LONGEST_LINE = 1000
 
 
 def broken_header(finding: Finding, source: Source) -> Finding:

@@ -9,7 +9,16 @@ from msgspec.structs import replace
 
 from medcontract.evaluation.near_misses import differences, near_pairs, only_in_spelling, shown_key
 from medcontract.evaluation.preflight.session import Session, in_files
-from medcontract.evaluation.remarks import as_problem, error, on_dates, on_ids, on_impressions, on_labels, warning
+from medcontract.evaluation.remarks import (
+    as_problem,
+    error,
+    on_empty_labels,
+    on_headers,
+    on_ids,
+    on_impressions,
+    on_labels,
+    warning,
+)
 from medcontract.problems import plural
 from medcontract.results.preflight import Check
 from medcontract.results.score import FileProblem
@@ -37,7 +46,12 @@ def answers_check(session: Session) -> Check:
         for pairing in session.pairings.values()
         for problem in on_impressions([pairing])
     )
-    dates = on_dates(session.headers.values(), session.documents.values())
+    problems += tuple(
+        in_files(session.files.groups.get(tally.pair.submission, []), problem)
+        for tally in session.tallies
+        for problem in on_empty_labels(tally)
+    )
+    dates = on_headers(session.headers.values(), session.documents.values())
     problems += tuple(in_files(session.submissions, problem) for problem in dates)
     return replace(
         check, status=status_of(problems), detail=plural(records, "record"), problems=problems, _found=len(problems)
