@@ -26,7 +26,7 @@ import pandas as pd
 
 import medcontract
 from medcontract.contracts import suggestions
-from medcontract.hints import values
+from medcontract.hints import numbers, values
 from medcontract.normalizers import folding, names, terms, text
 from medcontract.scoring.extraction import differences
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, FieldInfo, MetricKind, build
@@ -122,7 +122,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.found": lambda given: terms.built_in_terms().found([given[1:], "pain"], given),
     "suggest.nearest": lambda given: suggestions.nearest(given, ("Urgent", "Routine")),
     "differences.difference": lambda given: differences.difference(given, _in_the_middle(given)),
-    "words.number_hint": values.number_hint,
+    "words.number_hint": numbers.number_hint,
     "words.boolean_hint": values.boolean_hint,
 }
 """All functions that process texts of the data, by module and name."""

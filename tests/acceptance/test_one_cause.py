@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,27 @@ CHANGES: dict[str, tuple[str, list[Record]]] = {
     "separators": ("triage", _changed(lambda key: key.replace("-", "_"), "triage")),
     "the order of their parts": ("benchmark", [_swapped(record) for record in SENT["benchmark"]]),
 }
+
+
+def _numbered(track: str, key: str) -> list[Record]:
+    return [{**record, key: str(number)} for number, record in enumerate(SENT[track], 1)]
+
+
+DAMAGED: dict[str, tuple[str, list[Record]]] = {
+    "with the number of a row": ("reports", _numbered("reports", "report_id")),
+    "with a hash instead of the id": ("reports", _changed(lambda key: sha256(key.encode()).hexdigest(), "reports")),
+    "with an error of a spreadsheet, such as #NAME?": ("lesions", _changed(lambda key: "#NAME?", "lesions")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_ids_that_are_damaged(call: Call, tmp_path: Path, damage: str) -> None:
+    """What happened to all ids is the only error; ids that are the same because of it are not listed."""
+    track, sent = DAMAGED[damage]
+    ran = call("preflight", sent_file(tmp_path, track, sent), truth_file(tmp_path, track))
+    assert f"error MC503 20 unknown ids {damage}" in ran.out
+    assert "error MC30" not in ran.out
+    assert "error MC201" not in ran.out
 
 
 @pytest.mark.parametrize("difference", CHANGES)

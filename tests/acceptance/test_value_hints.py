@@ -40,6 +40,48 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
      "write the time as a number of seconds since 1970 (UNIX time)"),
     ("triage/response", {"model_predictions": [0, 1, 0]},
      "write the names of those that apply, not their numbers, nor a number for each name"),
+    ("triage/response", {"run_id": f"{{{'ab' * 16}}}"},
+     "write it as str(uuid.UUID(text)) does: without braces, and with hyphens"),
+    ("triage/response", {"evaluation_date": "x"}, "remove it"),
+    ("triage/response", {"model_predictions": [["Airway", 0.9]]}, "write the names alone, without their scores"),
+    ("triage/response", {"model_predictions": [""]}, "leave it out: an empty list says that there is none"),
+    ("triage/response", {"lsi_confidence_scores": [0.5]}, "write an object: { name: value, … }"),
+    ("reports/predictions", {"specialty": "LABEL_3"}, "write the name, not its number"),
+    ("reports/predictions", {"specialty": "The specialty is Oncology."}, "write only 'Oncology'"),
+    ("reports/predictions", {"specialty": "not Oncology"}, None),
+    ("reports/predictions", {"specialty": "Oncology or Neurology"}, "write one of them"),
+    ("reports/predictions", {"urgency": "emerg"}, "did you mean 'Emergency'?"),
+    ("reports/predictions", {"specialty": "Urgent", "urgency": "Other"},
+     ["are the values of 'specialty' and 'urgency' swapped?", "are the values of 'urgency' and 'specialty' swapped?"]),
+    ("reports/predictions", {"specialty": {"label": "Other", "score": 0.9}},
+     "write the name alone: the value of 'label'"),
+    ("reports/predictions", {"specialty": {"Other": 0.9, "Oncology": 0.1}},
+     "write the name with the highest number, without the numbers"),
+    ("reports/predictions", {"specialty": ["Other", "Oncology"]},
+     "write one name: the first, if they are sorted by score"),
+    ("reports/predictions", {"follow_up": 0.87}, "compare the number with a threshold, and write true or false"),
+    ("reports/predictions", {"processing_time_sec": "0 days 00:00:01.5"},
+     "write a number of seconds, not a duration (in pandas: column.dt.total_seconds())"),
+    ("reports/predictions", {"processing_time_sec": "PT0.84S"},
+     "write a number of seconds, not a duration (in pandas: column.dt.total_seconds())"),
+    ("reports/predictions", {"processing_time_sec": "tensor(0.84)"},
+     "write the number alone, without the name of its type (in Python: value.item())"),
+    ("reports/predictions", {"processing_time_sec": "[0.84]"}, "write the number itself, without brackets"),
+    ("reports/predictions", {"processing_time_sec": "1-2"}, "write one number, not a range"),
+    ("reports/predictions", {"processing_time_sec": "fast"}, "write a number, not a word"),
+    ("benchmark/predictions", {"scores": {"rouge": -1.5}}, "the scale is 0 to 1: apply the sigmoid to logits"),
+    ("benchmark/predictions", {"prediction": {"answer": {"text": "x"}}},
+     "write the text itself, not an object with it"),
+    ("benchmark/predictions", {"prediction": {"text": "x"}},
+     "use one of the keys answer, rationale, diagnosis, entities"),
+    ("benchmark/predictions", {"prediction": {"choices": [], "object": "o"}},
+     "it is a response of a chat API: write one record for each case: the text from choices[0].message.content"),
+    ("extraction/prescription-predictions", {"medicamentos": {"dosis": "1 mg"}},
+     "put the object into a list: [ { … } ]"),
+    ("lesions/predictions", {"probabilities": [[0.1] * 10]},
+     ["write the inner list alone: [ … ] instead of [[ … ]]", "write one number"]),
+    ("lesions/predictions", {"probabilities": [2.5, 0.5, *[0.25] * 8]},
+     "if these are sums over 5 models, divide them by 5"),
     ("triage/response", {"run_id": 7}, "write a GUID (in Python: str(uuid.uuid4()))"),
     ("triage/response", {"error": False}, "this means that there was no error: leave it empty (in JSON: null)"),
     ("triage/response", {"error": "None"}, "leave it empty (in JSON: null)"),
@@ -76,12 +118,37 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
     ("reports/predictions", {"report_id": 7},
      "write it in quotes, as the id was given, with its prefix and leading zeros (in pandas: read it with dtype=str)"),
 ])  # fmt: skip
-def test_hint(contract: str, changes: dict[str, Any], hint: str | None) -> None:
+def test_hint(contract: str, changes: dict[str, Any], hint: str | list[str] | None) -> None:
     """A wrong value has one hint, which says how to write it."""
     track = contract.partition("/")[0]
     records = TRUTH[track] if contract.endswith(("truth", "labels")) else SENT[track]
     record = {**records[0], **changes}
-    assert hints(contract, record) == [hint]
+    assert hints(contract, record) == (hint if isinstance(hint, list) else [hint])
+
+
+_COMPLETE: dict[str, dict[str, Any]] = {
+    "lesions/cases": {"image_id": "a", "image_path": "a.png", "age": 61, "gender": "m", "location": 1},
+    "extraction/runs": {"run_id": "a", "kind": "evaluation", "parse_success": True, "valid_items": 1,
+                        "restarted": False, "code_version": "a"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("contract", "changes", "hint"), [
+    ("lesions/cases", {"age": "Age 61"}, "write only the number"),
+    ("lesions/cases", {"age": 61.5}, "round it to a whole number"),
+    ("lesions/cases", {"age": "LXI"}, "write the number in digits: II is 2"),
+    ("lesions/cases", {"age": -1}, f"{_NO_ANSWER}: -1 or 999 is read as a number"),
+    ("lesions/cases", {"location": 0}, "if the numbers start from 0, add 1 to all of them"),
+    ("extraction/runs", {"started_at": "20260216"}, "write it with hyphens: 2026-05-31"),
+    ("extraction/runs", {"started_at": "2026-02"}, "add the day: 2026-05-31"),
+    ("extraction/runs", {"started_at": "2026-02-16 09:00:00 -0500"},
+     "write the offset as -05:00, without a blank before it"),
+    ("extraction/runs", {"started_at": "16 de febrero de 2026"},
+     "write the year first, and the month as a number: 2026-05-31"),
+])  # fmt: skip
+def test_hint_of_other_records(contract: str, changes: dict[str, Any], hint: str) -> None:
+    """Numbers and dates in other records have one hint, too."""
+    assert hints(contract, {**_COMPLETE[contract], **changes}) == [hint]
 
 
 @pytest.mark.parametrize("date", [1771232400, 46068, "46068", "1771232400.5"])

@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from medcontract.contracts.rules import Key
-from medcontract.contracts.rules.cross_file import is_scientific
 from medcontract.problems import plural
 from medcontract.scoring.pairing import Pairing
 
@@ -292,14 +291,14 @@ class Damage(NamedTuple):
 
 
 _ROW_NUMBERS = Damage("with the number of a row", "write the id of each case, not the number of its row")
-_DAMAGED: tuple[tuple[Callable[[str], Any], Damage], ...] = (
-    (is_scientific, Damage("in scientific notation, such as 1.2E+05",
+_DAMAGED = (
+    (r"[-+]?[0-9](?:[.,][0-9]+)?[eE][+-]?[0-9]{1,3}", Damage("in scientific notation, such as 1.2E+05",
      "a spreadsheet changed them: format the column as Text, and export it again")),
-    (re.compile(r"#(?:NAME\?|REF!|VALUE!|N/A|DIV/0!|NUM!|NULL!|SPILL!|NV|WERT!|BEZUG!)\s*\Z").match,
+    (r"#(?:NAME\?|REF!|VALUE!|N/A|DIV/0!|NUM!|NULL!|SPILL!|NV|WERT!|BEZUG!)\s*",
      Damage("with an error of a spreadsheet, such as #NAME?", "paste the ids as text")),
-    (re.compile(r"[0-9a-f]{32}(?:[0-9a-f]{8}|[0-9a-f]{32})?\Z", re.IGNORECASE).match,
+    (r"[0-9a-fA-F]{32}(?:[0-9a-fA-F]{8}|[0-9a-fA-F]{32})?",
      Damage("with a hash instead of the id", "write the ids as they were given")),
-    (re.compile(r"=.*").match, Damage("with a formula", "export the values of the sheet")),
+    (r"=.*", Damage("with a formula", "export the values of the sheet")),
 )  # fmt: skip
 _LONGEST_NUMBER = 10
 _FEWEST_ROWS = 5
@@ -309,7 +308,9 @@ def damage_of(unknown: Sequence[Any]) -> tuple[Damage, int] | None:
     """Return what happened to some of the unknown ids, and to how many, if that is clear without the expected ones."""
     parts = [*zip(*unknown, strict=True)] if unknown and isinstance(unknown[0], tuple) else [unknown]
     for ids in parts:
-        counted = ((damage, sum(bool(is_damaged(each)) for each in ids)) for is_damaged, damage in _DAMAGED)
+        counted = (
+            (damage, sum(re.fullmatch(pattern, each) is not None for each in ids)) for pattern, damage in _DAMAGED
+        )
         if found := next((each for each in counted if each[1]), None):
             return found
         if len(ids) < _FEWEST_ROWS or not all(each.isdecimal() and len(each) < _LONGEST_NUMBER for each in ids):

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from medcontract.evaluation.near_misses import damage_of, near_pairs, only_in_spelling
-from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
@@ -105,16 +104,15 @@ def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
         yield warning("MC502", message, "write them as in the truth", _examples(mine, true))
 
 
-_NO_LABEL = lazy_pattern(
+_NO_LABEL = (
     r"(?:none|nothing|no|n/?a|nan|null|nil|ninguno|ninguna|nada|-"
-    r"|no (?:\w+ ){0,2}(?:interventions?|findings?|actions?|groups?|labels?|entit(?:y|ies))(?: \w+)?)\.?",
-    re.IGNORECASE,
+    r"|no (?:\w+ ){0,2}(?:interventions?|findings?|actions?|groups?|labels?|entit(?:y|ies))(?: \w+)?)\.?"
 )
 
 
 def on_empty_labels(tally: LabelTally) -> Iterator[Problem]:
     """Warn of labels that say that there is none. It depends on the submission only, but for the names of the truth."""
-    found = [label for label in tally.unknown if _NO_LABEL.fullmatch(label.strip())]
+    found = [label for label in tally.unknown if re.fullmatch(_NO_LABEL, label.strip(), re.IGNORECASE)]
     if found:
         message = f"a label among the {tally.vocabulary.name} says that there is none, and counts as one"
         yield warning("MC508", message, "leave the list empty", _examples(found, tally.expected))
@@ -212,11 +210,10 @@ def _constant(scorer: Scorer, answers: Answers) -> Mapping[str, Any]:
 _FIRST_YEAR, _LAST_YEAR = 2000, 2099
 _DATE = "evaluation_date"
 _NAMES = {"team_name": "name of the team", "model_id": "name of the model"}
-_PLACEHOLDER = lazy_pattern(
+_PLACEHOLDER = (
     r"\{\{.*\}\}|\$\{.*\}|<.*>|\[.*\]|%\w+%|todo|tbd|xxx+|string|example|placeholder"
     r"|(?:(?:your|my|the)[ _-]?)?(?:team|model)[ _-]?(?:name|id)(?:[ _-]?here)?"
-    r"|(?:nombre[ _-]de(?:l|[ _-]su)[ _-])?equipo",
-    re.IGNORECASE,
+    r"|(?:nombre[ _-]de(?:l|[ _-]su)[ _-])?equipo"
 )
 
 
@@ -224,7 +221,10 @@ def on_headers(headers: Iterable[Mapping[str, Any]], documents: Iterable[Any]) -
     """Warn of names and dates that cannot be right. The date of today does not count: results do not depend on it."""
     every = list(headers)
     for name, what in _NAMES.items():
-        if any(isinstance(text := each.get(name), str) and _PLACEHOLDER.fullmatch(text.strip()) for each in every):
+        if any(
+            isinstance(text := each.get(name), str) and re.fullmatch(_PLACEHOLDER, text.strip(), re.IGNORECASE)
+            for each in every
+        ):
             yield warning("MC508", f"'{name}' is a placeholder", f"write the {what}")
     dates = [header.get(_DATE) for header in every] + [getattr(each, _DATE, None) for each in documents]
     years = [int(date[:4]) for date in dates if isinstance(date, str)]

@@ -5,8 +5,9 @@
     csv_formats         the text of a `.csv` file: another delimiter, lines above the header, no header
     foreign_files       files of other programs, printed tables, logs
     lines               `.jsonl` files that are not one record per line
-    keys_and_values     wrong keys of a record, and wrong columns of a table
-    values              wrong values
+    values              wrong values of a record
+    numbers             wrong numbers
+    keys                wrong keys of a record, and wrong columns of a table
 
 Nothing here is needed for a file without problems: modules are imported when something is wrong.
 """

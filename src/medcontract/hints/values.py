@@ -1,10 +1,10 @@
-"""What was probably meant by a wrong value: a unit, a scale, a name instead of its number, an empty answer."""
+"""What was probably meant by a wrong value; hints about keys are added, if some are wrong."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from medcontract.contracts.registry import known_keys, schemas_at, value_at, variants_of
@@ -13,11 +13,8 @@ from medcontract.contracts.wrong_values import (
     ERROR_FIELDS,
     LEAVE_EMPTY,
     PRINTED_NUMBERS,
-    decimal,
     means_no_error,
     meant_boolean,
-    quantity,
-    unit_of,
 )
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Path, is_plain
@@ -25,33 +22,6 @@ from medcontract.problems import Finding, Path, is_plain
 Spread = Mapping[str, Sequence[str]]
 """The columns of list fields that have one item per name."""
 
-_DECIMAL_COMMA = lazy_pattern(r"\s*-?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?\s*")
-_PLAIN_NUMBER = lazy_pattern(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
-_AMBIGUOUS = lazy_pattern(r"\s*-?[1-9][0-9]{0,2},[0-9]{3}\s*")
-"""A decimal comma, or a thousands separator."""
-_PERCENT = lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*")
-_CLOCK = lazy_pattern(r"\s*[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?\s*")
-_DATE_LIKE = lazy_pattern(r"\s*([0-9]{4}([-./])[0-9]{2}\2[0-9]{2}.*|[0-9]{1,2}([-./])[0-9]{1,2}\3[0-9]{4}.*)\s*")
-_NUMBER_HINTS = (
-    (lazy_pattern(r"-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?"), "write the number without thousands separators"),
-    (lazy_pattern(r"nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?", re.IGNORECASE),
-     "write a number; if there is none, use null or an empty cell where that is allowed"),
-    (lazy_pattern(r""), "write a number; it must not be empty"),
-    (lazy_pattern(r"[A-Za-z_][\w.]*\((?:[^0-9]*)-?[0-9.]+(?:e-?[0-9]+)?\D.*\)|[A-Za-z_][\w.]*\(-?[0-9.]+(?:e-?[0-9]+)?\)"),
-     "write the number alone, without the name of its type (in Python: value.item())"),
-    (lazy_pattern(r"\[+[^],]*\]+"), "write the number itself, without brackets"),
-    (lazy_pattern(r"-?P(?:[0-9]+D)?T[0-9.HMS]+|-?[0-9]+ days?,? [-+]?[0-9]+:[0-9]{2}(?::[0-9.]+)?"),
-     "write a number{unit}, not a duration (in pandas: column.dt.total_seconds())"),
-    (lazy_pattern(r"[0-9.,]+ *(?:-|–|to|a|bis) *[0-9.,]+"), "write one number, not a range"),
-    (lazy_pattern(r"[IVX]{1,4}"), "write the number in digits: II is 2"),
-    (lazy_pattern(r"(?:[<>≤≥~±]|[^\W\d_]{1,20}[ :.=]{1,2})? ?-?[0-9]+(?:[.,][0-9]+)?(?: ?[^-\w]?[^-\d_]{0,20})"),
-     "write only the number"),
-    (lazy_pattern(r"[^0-9]+"), "write a number, not a word"),
-    (lazy_pattern(r"[0-9.,]+ ?[/x×*:] ?[0-9.,]+.{0,20}"), "write one number"),
-)  # fmt: skip
-"""For strings that were meant as a number: the first pattern that matches."""
-_NO_VALUE = frozenset((-1, -9, -99, -999, -9999, 999, 9999, 99999))
-"""Numbers that say that there is none."""
 _DATE_HINTS = (
     (lazy_pattern(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"),
      "write it with hyphens: 2026-05-31"),
@@ -62,16 +32,72 @@ _DATE_HINTS = (
     (lazy_pattern(r"[^\d].*|[0-9]{1,2}(?:\.|st|nd|rd|th)?[- ](?:de )?[^\W\d_]+.*"),
      "write the year first, and the month as a number: 2026-05-31"),
 )  # fmt: skip
-_UNIX_TIMES = frozenset({"message_sent_time", "message_received_time"})
-"""Fields in seconds since 1970."""
 _NAMED = {"location": ("arm", "feet", "genitalia", "hand", "head", "leg", "torso")}
 """The names of the values 1, 2, … of a field."""
-_LONGEST_NUMBER = 200
+_LONGEST_TEXT = 200
+_MOST_HINTS = 100
+_MOST_KEYS = 1000
+"""Objects with more keys are not examined."""
 _MOST_LISTED = 8
 _NOTHING = lazy_pattern(r'null|"\s*(?:n/?a|nan|null|none|nil|unknown|error|failed|-|\?)?\s*"', re.IGNORECASE)
 """Values, as JSON, that mean that there is no answer."""
 _WITHOUT_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
 NOT_A_STRING = "write the list itself, not a string: do not call json.dumps on a part of the data"
+
+
+def with_hints(
+    findings: list[Finding],
+    schema: dict[str, Any],
+    parsed: Any,
+    spread: Spread = MappingProxyType({}),
+    in_table: bool = False,
+) -> list[Finding]:
+    """Return the findings about a record, a header or a document with hints. Beyond some of them, hints are simpler.
+
+    `spread`: the columns of list fields. `in_table`: the record is a row of a table, whose cells have no quotes.
+    """
+    missing: dict[Path, set[str]] = {}
+    for finding in findings[:_MOST_HINTS]:
+        if finding.code == "MC101" and finding.field:
+            missing.setdefault(finding.path, set()).add(finding.field)
+    keys = None
+    if any(finding.code in ("MC101", "MC102") for finding in findings[:_MOST_HINTS]):
+        from medcontract.hints.keys import Keys
+
+        keys = Keys.of(parsed, missing, findings[:_MOST_HINTS], schema)
+    unanswered = _is_unanswered(parsed, schema)
+    explained = []
+    for number, finding in enumerate(findings):
+        if finding.code in ("MC101", "MC102"):
+            finding = keys.explain(finding) if keys and number < _MOST_HINTS else finding
+        elif number < _MOST_HINTS:
+            finding = _about_value(finding, parsed, schema, in_table, unanswered)
+        else:
+            given = value_at(parsed, finding.path)
+            hint = finding.hint or type_hint(finding.expected, given, in_table, finding.path)
+            finding = finding._replace(hint=hint)
+        explained.append(finding._replace(hint=spread_hint(finding, spread)) if spread else finding)
+    return explained
+
+
+def _about_value(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: bool, unanswered: bool) -> Finding:
+    """Return the finding about a wrong value with a hint."""
+    hint = value_hint(finding, parsed, schema, in_table)
+    if finding.got != "null" and finding.value != '""':
+        return finding._replace(hint=hint)
+    if in_table and "boolean" in finding.expected and hint and not unanswered:
+        hint = f"if it means no, write false; {hint}"
+    return finding._replace(hint=hint, unanswered="record" if unanswered else "value")
+
+
+def _is_unanswered(parsed: Any, schema: dict[str, Any]) -> bool:
+    """Return whether a record has only ids, constants and empty values, as in a template that is not filled in."""
+    if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
+        return False
+    others = [name for name in parsed if not name.lower().endswith("id")]
+    values = [parsed[name] for name in others if not any("const" in node for node in schemas_at(schema, (name,)))]
+    lists = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return bool(values) and all(item is None or item == "" for item in lists)
 
 
 def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: bool = False) -> str | None:
@@ -82,7 +108,8 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
         return f"this means that there was no error: {LEAVE_EMPTY}"
     if in_table and isinstance(given, str) and given.startswith("="):
         return "the cell has a formula: export the values of the sheet"
-    hint = _other_choice(finding, given, nodes, parsed, schema, in_table) or finding.hint
+    choice = _other_choice(finding, given, nodes, parsed, schema, in_table)
+    hint = finding.hint if choice is None else choice
     hint = hint or _named_hint(finding, given, schema)
     hint = hint or type_hint(finding.expected, given, in_table, finding.path, nodes)
     if finding.expected == ("array",) and isinstance(given, dict | str):
@@ -109,7 +136,13 @@ def _other_hint(finding: Finding, given: Any, nodes: Sequence[Any], parsed: Any,
         return 'if there is none, write an empty string: ""'
     if finding.code == "MC106" and finding.path and isinstance(finding.path[-1], int):
         return "leave it out: an empty list says that there is none"
-    return _range_hint(finding.path, given, schema, parsed) if finding.code == "MC105" and finding.path else None
+    if finding.code != "MC105" or not finding.path:
+        return None
+    if other := _swapped_with(finding.path, parsed, schema):
+        return f"are the values of '{finding.path[-1]}' and '{other}' swapped?"
+    from medcontract.hints.numbers import range_hint
+
+    return range_hint(finding.path, given, schema, parsed, _WITHOUT_ANSWER)
 
 
 def _is_nested(given: Any) -> bool:
@@ -134,14 +167,17 @@ _WORD = lazy_pattern(r"[^\W_]+")
 def _other_choice(
     finding: Finding, given: Any, nodes: Sequence[Any], parsed: Any, schema: dict[str, Any], in_table: bool
 ) -> str | None:
-    """Return the hint about a value of an enumeration: of another field, as one of several words, with its score."""
+    """Return the hint about a value of an enumeration: of another field, as one of several words, with its score.
+
+    Empty: a similar name would be the opposite.
+    """
     choices = [choice for node in nodes for choice in node.get("enum", ()) if isinstance(choice, str)]
     if not choices or finding.code not in ("MC103", "MC104"):
         return None
     in_list = bool(finding.path) and isinstance(finding.path[-1], int)
     if isinstance(given, dict | list) and not in_list:
         return _name_alone(given)
-    if not isinstance(given, str) or len(given) > _LONGEST_NUMBER or given.strip() in choices:
+    if not isinstance(given, str) or len(given) > _LONGEST_TEXT or given.strip() in choices:
         return None
     if other := _swapped_with(finding.path, parsed, schema):
         return f"are the values of '{finding.path[-1]}' and '{other}' swapped?"
@@ -155,8 +191,8 @@ def _other_choice(
     if len(there) > 1:
         several = "with the separator of the column between them" if in_table else "as an item of its own"
         return f"write each of them, {several}" if in_list else "write one of them"
-    if len(there) == 1 and _NEGATION.isdisjoint(words) and len(words) > len(_WORD.findall(there[0])):
-        return f"write only '{there[0]}'"
+    if len(there) == 1 and len(words) > len(_WORD.findall(there[0])):
+        return f"write only '{there[0]}'" if _NEGATION.isdisjoint(words) else ""
     starts = [choice for choice in choices if len(given) > 2 and choice.casefold().startswith(given.strip().casefold())]
     return f"did you mean '{starts[0]}'?" if len(starts) == 1 else None
 
@@ -237,72 +273,16 @@ def type_hint(
     if isinstance(given, bool) and any(node.get("enum") == [0, 1] for node in nodes):
         return f"write {int(given)}"
     field = next((token for token in reversed(path) if isinstance(token, str)), "")
-    hint = number_hint(given, in_table, field, nodes) if wants_number else None
+    hint = None
+    if wants_number:
+        from medcontract.hints.numbers import number_hint
+
+        hint = number_hint(given, in_table, field, nodes)
     if hint is None and "boolean" in expected and not wants_number:
         hint = boolean_hint(given, in_table)
     if hint is None and "string" in expected:
         hint = _string_hint(given, in_table, path, nodes)
     return _list_hint(given) if hint is None and tuple(expected) == ("array",) else hint
-
-
-def number_hint(given: Any, in_table: bool = False, field: str = "", nodes: Sequence[Any] = ()) -> str | None:
-    """Return how to write the value as a number. Cells of tables have no quotes."""
-    if isinstance(given, float):
-        return "round it to a whole number"
-    if isinstance(given, list | dict):
-        return "write one number" + (", without brackets" if isinstance(given, list) and len(given) == 1 else "")
-    text = given.strip() if isinstance(given, str) else None
-    if text is None or len(text) > _LONGEST_NUMBER:
-        return None
-    if _AMBIGUOUS.fullmatch(text):
-        return "write the number with a dot before its decimals, and without thousands separators"
-    if _DECIMAL_COMMA.fullmatch(text):
-        comma = "write the number with a dot, not a comma: 0.5"
-        return comma if in_table else "write the number without quotes and with a dot"
-    if _PLAIN_NUMBER.fullmatch(text):
-        return "write the number as in JSON, such as 0.5" if in_table else "write the number without quotes"
-    if _PERCENT.fullmatch(text):
-        if any(node.get("maximum") == 1 for node in nodes):
-            return "write the share as a number from 0 to 1: 25 % is 0.25"
-        known = unit_of(field) == "percent"
-        return f"write the number without %{'' if known else '; where 0 to 1 is expected, 25 % is 0.25'}"
-    if _CLOCK.fullmatch(text) or _DATE_LIKE.fullmatch(text):
-        return _time_hint(field, is_clock=_CLOCK.fullmatch(text) is not None)
-    hint = _unit_hint(text, field) or next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(text)), None)
-    unit = unit_of(field)
-    return hint and hint.replace("{unit}", f" of {unit}" if unit else "")
-
-
-def _time_hint(field: str, is_clock: bool) -> str:
-    """Return the hint about a date or a time of day where a number is expected."""
-    if field in _UNIX_TIMES:
-        return "write the time as a number of seconds since 1970 (UNIX time)"
-    unit = unit_of(field)
-    if is_clock and unit in ("seconds", "milliseconds"):
-        return f"write a number of {unit}: 00:01:30 is {90 if unit == 'seconds' else 90_000}"
-    return "write a number, not a date or a time of day"
-
-
-def _unit_hint(text: str, field: str) -> str | None:
-    """Return the hint about a number with a unit: what one such unit is in that of the field."""
-    found = quantity(text, field)
-    if found is None:
-        return None
-    expected, factor = unit_of(field), found.factor
-    if factor == 1:
-        return "write only the number, without the unit"
-    if factor is None or expected is None:
-        return (
-            f"convert it to {expected}, and write only the number"
-            if expected
-            else "write only the number, without a unit"
-        )
-    small = decimal(factor)
-    one = found.unit.removesuffix("s") if len(found.unit) > 2 else found.unit  # ms is not a plural
-    relation = f"1 {one} is {small} {expected}"
-    if small is None:
-        relation = f"{decimal(1 / factor)} {found.unit} are 1 {expected.removesuffix('s')}"
-    return f"write the number of {expected}, without a unit: {relation}"
 
 
 def boolean_hint(given: Any, in_table: bool = False) -> str | None:
@@ -393,54 +373,11 @@ def _object_hint(path: Path, schema: dict[str, Any]) -> str | None:
     return f"write an object {{ … }}; its keys are {', '.join(keys[:_MOST_LISTED])}{more}"
 
 
-def _range_hint(path: Path, given: Any, schema: dict[str, Any], parsed: Any) -> str | None:
-    """Return the hint about a number outside its range. A unit or scale is named only if the values look like it."""
-    nodes = [node for node in schemas_at(schema, path) if node and node.get("type") != "null"]
-    items = value_at(parsed, path[:-1]) if isinstance(path[-1], int) else None
-    from_0_to_1 = bool(nodes) and all(node.get("minimum") == 0 and node.get("maximum") == 1 for node in nodes)
-    if isinstance(items, list) or not isinstance(given, int | float):
-        return _scale_of(items) if from_0_to_1 and isinstance(items, list) else None
-    if other := _swapped_with(path, parsed, schema):
-        return f"are the values of '{path[-1]}' and '{other}' swapped?"
-    if given in _NO_VALUE:
-        return f"{_WITHOUT_ANSWER}: -1 or 999 is read as a number"
-    if from_0_to_1:
-        if _PERCENT_FROM < given <= 100:
-            return "if it is a percentage, divide it by 100: 25 % is 0.25"
-        is_logit = given < -_ROUNDED and given % 1
-        return "the scale is 0 to 1: " + ("apply the sigmoid to logits" if is_logit else _RESCALE)
-    if given == 0 and all(node.get("minimum") == 1 and node.get("type") == "integer" for node in nodes):
-        return "if the numbers start from 0, add 1 to all of them"
-    unit = unit_of(str(path[-1]))
-    return f"check that all values are in {unit}" if unit else None
-
-
-_RESCALE = "rescale all values in the same way"
-_PERCENT_FROM = 10
-"""Smaller single numbers may be of another scale, such as 1 to 5 or 0 to 10."""
-
-
-def _scale_of(items: list[Any]) -> str | None:
-    """Return how to make probabilities of the numbers of a list; None if that is not clear."""
-    numbers = [float(item) for item in items if isinstance(item, int | float) and not isinstance(item, bool)]
-    if len(numbers) < max(2, len(items)) or len(set(numbers)) == 1:
-        return None
-    low, high = min(numbers), max(numbers)
-    if low < 0:
-        if high <= 0 and abs(math.fsum(map(math.exp, numbers)) - 1) < _ROUNDED:
-            return "these are logarithms of probabilities: apply exp"
-        is_whole = all(number.is_integer() for number in numbers)
-        return None if is_whole or high - low <= 1 else _LOGITS
-    total = math.fsum(numbers)
-    if (summed := round(total)) in range(2, 50) and abs(total - summed) < _ROUNDED / 10 and any(n % 1 for n in numbers):
-        return f"if these are sums over {summed} models, divide them by {summed}"
-    if abs(total - 100) < 100 * _ROUNDED:
-        return "these are percentages: divide them by 100"
-    if all(number.is_integer() for number in numbers):
-        return "if these are numbers of votes, divide each by their sum"
-    return None
-
-
-_LOGITS = "if these are logits, apply softmax: expected numbers from 0 to 1"
-_ROUNDED = 0.02
-"""The relative difference of a sum that rounding explains."""
+def no_error(parsed: Any, errors: Sequence[Finding]) -> list[Finding]:
+    """Return the finding about an `error` that says that there was none, next to answers; none if that is not so."""
+    given = parsed.get("error") if isinstance(parsed, dict) else None
+    if not isinstance(given, str) or not means_no_error(given) or all(each.code != "MC109" for each in errors):
+        return []
+    return [
+        Finding("MC109", f"'{given.strip()}' in 'error' means that there was no error", LEAVE_EMPTY, path=("error",))
+    ]

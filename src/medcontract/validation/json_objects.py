@@ -102,7 +102,7 @@ class JsonReader(RecordReader):
         """The header by the slow path: its value, or None if it is invalid."""
         from medcontract.contracts.pydantic_errors import check_structure
         from medcontract.hints.json_arrangements import list_hint
-        from medcontract.hints.keys_and_values import with_hints
+        from medcontract.hints.values import with_hints
 
         header: JsonObject = {}
         members: dict[str, Member] = {}

@@ -147,7 +147,7 @@ def examine_structure(
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
     if errors:
-        from medcontract.hints.keys_and_values import no_error, with_hints
+        from medcontract.hints.values import no_error, with_hints
 
         meant = no_error(parsed, errors)
         if meant:

@@ -72,7 +72,7 @@ class TableReader(RecordReader):
         """Return a finding about the column names with a better hint, if there is one."""
         if finding.code != "MC102" or finding.hint:
             return finding
-        from medcontract.hints.keys_and_values import column_hint
+        from medcontract.hints.keys import column_hint
 
         hint = column_hint(str(finding.path[0]), self.names, self.collector.renames, self.contract)
         renamed = self.collector.renames.get(str(finding.path[0]), "") if is_plain(str(finding.path[0])) else ""
@@ -85,7 +85,7 @@ class TableReader(RecordReader):
         self.lacking[name] = None
         if self.in_chunk:
             return
-        from medcontract.hints.keys_and_values import meant_columns, rename_hint
+        from medcontract.hints.keys import meant_columns, rename_hint
 
         hint = rename_hint(next((given for given, meant in self.collector.renames.items() if meant == name), None))
         is_there = hint is not None or name in meant_columns(self.names, self.contract)

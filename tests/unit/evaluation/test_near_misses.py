@@ -63,3 +63,24 @@ def test_the_same_affix(change: Callable[[str], str], difference: str) -> None:
 def test_affixes_of_few_ids(unknown: list[str]) -> None:
     """One id that contains a known one may be a coincidence."""
     assert near_pairs(unknown, IDS) == []
+
+
+@pytest.mark.parametrize(("change", "difference"), [
+    (lambda task, key: (task, key.partition("-")[2]), "a missing prefix"),
+    (lambda task, key: (task, f"{key}_0"), "a suffix"),
+    (lambda task, key: (task, f"{task}/{key}"), "a prefix"),
+])  # fmt: skip
+def test_one_part_of_a_pair(change: Callable[[str, str], tuple[str, str]], difference: str) -> None:
+    """All pairs are changed in the same part, and in the same way next to the same other part."""
+    known = [(task, f"{task[:2].upper()}-{number:03}") for task in ("qa", "dx") for number in range(1, 5)]
+    pairs = [(change(*key), key) for key in known]
+    assert near_pairs([mine for mine, _ in pairs], known) == pairs
+    assert differences(pairs) == difference
+
+
+@pytest.mark.parametrize(("unknown", "known"), [
+    (["05012", "05340"], ["00012", "00340", "00777"]), (["0", "1", "2", "3"], ["QA-1", "QA-2", "QA-3", "QA-4"]),
+])  # fmt: skip
+def test_parts_of_numbers(unknown: list[str], known: list[str]) -> None:
+    """A number that ends like another is another one."""
+    assert near_pairs(unknown, known) == []

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, value_at
 from medcontract.contracts.suggestions import certain_renames, did_you_mean, folded, nearest
 from medcontract.contracts.wrong_values import (
     ERROR_FIELDS,
-    LEAVE_EMPTY,
-    means_no_error,
     unit_of,
 )
 from medcontract.hints.foreign_files import by_keys
-from medcontract.hints.values import Spread, spread_hint, type_hint, value_hint
 from medcontract.problems import Finding, Path, is_plain
 from medcontract.reading.diagnosis import index_hint
 
@@ -28,47 +24,7 @@ _LONGEST_KNOWN = 2000
 _WITHOUT_INDEX = "df.reset_index(drop=True)"
 
 
-def with_hints(
-    findings: list[Finding],
-    schema: dict[str, Any],
-    parsed: Any,
-    spread: Spread = MappingProxyType({}),
-    in_table: bool = False,
-) -> list[Finding]:
-    """Return the findings about a record, a header or a document with hints. Beyond some of them, hints are simpler.
-
-    `spread`: the columns of list fields. `in_table`: the record is a row of a table, whose cells have no quotes.
-    """
-    missing: dict[Path, set[str]] = {}
-    for finding in findings[:_MOST_HINTS]:
-        if finding.code == "MC101" and finding.field:
-            missing.setdefault(finding.path, set()).add(finding.field)
-    keys = _Keys.of(parsed, missing, findings[:_MOST_HINTS], schema)
-    explained = []
-    for number, finding in enumerate(findings):
-        if finding.code in ("MC101", "MC102"):
-            finding = keys.explain(finding) if number < _MOST_HINTS else finding
-        elif number < _MOST_HINTS:
-            finding = _about_value(finding, parsed, schema, in_table, keys.unanswered)
-        else:
-            given = value_at(parsed, finding.path)
-            hint = finding.hint or type_hint(finding.expected, given, in_table, finding.path)
-            finding = finding._replace(hint=hint)
-        explained.append(finding._replace(hint=spread_hint(finding, spread)) if spread else finding)
-    return explained
-
-
-def _about_value(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: bool, unanswered: bool) -> Finding:
-    """Return the finding about a wrong value with a hint."""
-    hint = value_hint(finding, parsed, schema, in_table)
-    if finding.got != "null" and finding.value != '""':
-        return finding._replace(hint=hint)
-    if in_table and "boolean" in finding.expected and hint and not unanswered:
-        hint = f"if it means no, write false; {hint}"
-    return finding._replace(hint=hint, unanswered="record" if unanswered else "value")
-
-
-class _Keys(NamedTuple):
+class Keys(NamedTuple):
     """What was probably meant by the missing and unknown keys of a record."""
 
     parsed: Any
@@ -84,10 +40,9 @@ class _Keys(NamedTuple):
     """Missing fields that are there otherwise."""
     complete: bool
     """Whether no key is missing."""
-    unanswered: bool
 
     @classmethod
-    def of(cls, parsed: Any, missing: dict[Path, set[str]], findings: Sequence[Finding], schema: Any) -> _Keys:
+    def of(cls, parsed: Any, missing: dict[Path, set[str]], findings: Sequence[Finding], schema: Any) -> Keys:
         renames = {path: _renames(value_at(parsed, path), path, fields, schema) for path, fields in missing.items()}
         other = other_contract(parsed) if () in renames else None
         lacking = missing.get((), set())
@@ -95,7 +50,7 @@ class _Keys(NamedTuple):
         meant = _meant_fields(findings, parsed, schema, renames)
         meant |= {((), field) for field in lacking if inner and field in parsed[inner]}
         scattered = _scattered(parsed, lacking, schema)
-        return cls(parsed, schema, scattered, renames, other, inner, meant, not missing, _is_unanswered(parsed, schema))
+        return cls(parsed, schema, scattered, renames, other, inner, meant, not missing)
 
     def explain(self, finding: Finding) -> Finding:
         """Return the finding about a missing or an unknown key with a hint."""
@@ -150,16 +105,6 @@ def _meant_fields(
         pairs = renames[path] = {**certain_renames(names, absent), **renames.get(path, {})}
         meant |= {(path, pairs.get(name) or _in_unit(name, known) or nearest(name, known)) for name in names}
     return meant
-
-
-def _is_unanswered(parsed: Any, schema: dict[str, Any]) -> bool:
-    """Return whether a record has only ids, constants and empty values, as in a template that is not filled in."""
-    if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
-        return False
-    others = [name for name in parsed if not name.lower().endswith("id")]
-    values = [parsed[name] for name in others if not any("const" in node for node in schemas_at(schema, (name,)))]
-    lists = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return bool(values) and all(item is None or item == "" for item in lists)
 
 
 def _scattered(parsed: Any, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
@@ -290,13 +235,3 @@ def rename_hint(name: str | None) -> str | None:
     if name is None:
         return None
     return f"rename '{name}'" if is_plain(name) else "rename the one with the similar name"
-
-
-def no_error(parsed: Any, errors: Sequence[Finding]) -> list[Finding]:
-    """Return the finding about an `error` that says that there was none, next to answers; none if that is not so."""
-    given = parsed.get("error") if isinstance(parsed, dict) else None
-    if not isinstance(given, str) or not means_no_error(given) or all(each.code != "MC109" for each in errors):
-        return []
-    return [
-        Finding("MC109", f"'{given.strip()}' in 'error' means that there was no error", LEAVE_EMPTY, path=("error",))
-    ]
