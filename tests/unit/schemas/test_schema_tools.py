@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -662,21 +663,6 @@ def test_definition_used_twice_is_told_once() -> None:
 Edit = Callable[[random.Random, Schema], None]
 
 
-def _edit_number(rng: random.Random, node: Schema) -> None:
-    word = rng.choice(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"])
-    node[word] = rng.choice([0, 0.5, 1, 2, 10, 100])
-
-
-def _edit_size(rng: random.Random, node: Schema) -> None:
-    word = rng.choice(["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"])
-    node[word] = rng.choice([0, 1, 2, 3, 10])
-
-
-def _edit_type(rng: random.Random, node: Schema) -> None:
-    names = ["string", "number", "integer", "null", "object", "array", "boolean"]
-    node["type"] = rng.choice([rng.choice(names), rng.sample(names, 2)])
-
-
 def _edit_enum(rng: random.Random, node: Schema) -> None:
     if "enum" in node and rng.random() < 0.8:
         node["enum"] = rng.choice([[*node["enum"], "x", None], node["enum"][1:] or [0]])
@@ -695,10 +681,6 @@ def _edit_properties(rng: random.Random, node: Schema) -> None:
         del found[rng.choice(list(found))]
     else:
         found[rng.choice(["x", "error", "id", ""])] = rng.choice([{}, {"type": "string"}, {"type": "null"}, False])
-
-
-def _edit_others(rng: random.Random, node: Schema) -> None:
-    node["additionalProperties"] = rng.choice([True, False, {"type": "string"}, {"type": ["integer", "null"]}])
 
 
 def _edit_branches(rng: random.Random, node: Schema) -> None:
@@ -723,30 +705,36 @@ def _edit_not(rng: random.Random, node: Schema) -> None:
         node["not"] = rng.choice([{"type": "null"}, {"enum": ["x", 1]}, {"maxLength": 1}, {"required": ["x"]}])
 
 
-def _edit_pattern(rng: random.Random, node: Schema) -> None:
-    node["pattern"] = rng.choice(["^[a-z]", "x", "^.{2}$"])
-
-
-def _edit_items(rng: random.Random, node: Schema) -> None:
-    node["items"] = rng.choice([{"type": "string"}, {"minimum": 0.5}, True])
-
-
-def _edit_rest(rng: random.Random, node: Schema) -> None:
-    node.update(
-        rng.choice([
-            {"description": "new"}, {"if": {"type": "string"}, "then": {"minLength": 2}}, {"const": "x"},
-        ])
-    )  # fmt: skip
-
-
 def _edit_away(rng: random.Random, node: Schema) -> None:
     if node:
         del node[rng.choice(list(node))]
 
 
+JSON_TYPES = ["string", "number", "integer", "null", "object", "array", "boolean"]
+SETTINGS: list[tuple[list[str], list[Any]]] = [
+    (["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"], [0, 0.5, 1, 2, 10, 100]),
+    (["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"], [0, 1, 2, 3, 10]),
+    (["type"], [*JSON_TYPES, *map(list, combinations(JSON_TYPES, 2))]),
+    (["additionalProperties"], [True, False, {"type": "string"}, {"type": ["integer", "null"]}]),
+    (["pattern"], ["^[a-z]", "x", "^.{2}$"]),
+    (["items"], [{"type": "string"}, {"minimum": 0.5}, True]),
+    (["description", "const"], ["new", "x"]),
+]
+"""Keywords, and values that any of them may be set to."""
+
+
+def _edit_keyword(rng: random.Random, node: Schema) -> None:
+    words, found = rng.choice(SETTINGS)
+    node[rng.choice(words)] = rng.choice(found)
+
+
+def _edit_condition(rng: random.Random, node: Schema) -> None:
+    node.update({"if": {"type": "string"}, "then": {"minLength": 2}})
+
+
 EDITS: tuple[Edit, ...] = (
-    _edit_number, _edit_size, _edit_type, _edit_enum, _edit_required, _edit_properties, _edit_others, _edit_branches,
-    _edit_not, _edit_pattern, _edit_items, _edit_rest, _edit_away, _edit_away,
+    *[_edit_keyword] * len(SETTINGS), _edit_enum, _edit_required, _edit_properties, _edit_branches, _edit_not,
+    _edit_condition, _edit_away, _edit_away,
 )  # fmt: skip
 
 
