@@ -243,20 +243,10 @@ class Terms:
         return sha256(form.encode()).hexdigest()
 
 
+@cache
 def built_in_terms() -> Terms:
     """Return the built-in terms."""
-    return _built_in()[0]
-
-
-def lexicon_version() -> int:
-    """Return the version of the built-in terms, which is part of the file: incremented when a term changes."""
-    return _built_in()[1]
-
-
-@cache
-def _built_in() -> tuple[Terms, int]:
-    data = json.loads(LEXICON.read_text(encoding="utf-8"))
-    return Terms.of(data), data["version"]
+    return Terms.of(json.loads(LEXICON.read_text(encoding="utf-8")))
 
 
 def _read(data: Mapping[str, Any]) -> _Said:

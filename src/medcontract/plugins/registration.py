@@ -10,7 +10,7 @@ import msgspec
 from medcontract.catalog import ProblemCode, problem_codes
 from medcontract.contracts import registry
 from medcontract.contracts.contract import AnyContract, Contract
-from medcontract.contracts.registry import variants_of
+from medcontract.contracts.registry import schemas_at
 from medcontract.contracts.rules import CollectionRule, Covers, CrossFileRule, RecordRule, Rule, built_in_kinds
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import LOAD_PLUGIN, CallError, name_plugin, words
@@ -56,23 +56,14 @@ def compiled_form(contract: AnyContract) -> registry.CompiledContract:
         each._replace(separator=separators.get(each.name), filled=each.name in {*separators, *contract.texts})
         for each in compiled.columns
     )
-    nested = [
-        column.name
-        for column in compiled.columns
-        if len(column.path) == 1 and column.separator is None and _is_nested(compiled, column.name)
-    ]
-    if nested:
-        raise CallError(
-            f"{contract.id}: '{nested[0]}' does not fit into a table cell, but flat=True",
-            "remove flat=True, or spread the field over columns",
-        )
+    for column in compiled.columns:
+        types = {node.get("type") for node in schemas_at(compiled.record_schema, column.path[:1])}
+        if len(column.path) == 1 and column.separator is None and types & {"array", "object"}:
+            raise CallError(
+                f"{contract.id}: '{column.name}' does not fit into a table cell, but flat=True",
+                "remove flat=True, or spread the field over columns",
+            )
     return compiled
-
-
-def _is_nested(compiled: registry.CompiledContract, name: str) -> bool:
-    schema = compiled.record_schema
-    nodes = [form["properties"][name] for form in variants_of(schema) if name in form["properties"]]
-    return any(choice.get("type") in ("array", "object") for node in nodes for choice in variants_of(node, schema))
 
 
 def _check(contract: Any) -> None:

@@ -360,12 +360,8 @@ def _columns(variants: list[Schema], spread: dict[str, tuple[str, ...]]) -> list
 
 
 def _cell_kind(variants: list[Schema], name: str) -> CellKind:
-    kinds = {
-        choice.get("items", choice).get("type")
-        for variant in variants
-        if name in variant["properties"]
-        for choice in variants_of(variant["properties"][name])
-    }
+    fields = [variant["properties"][name] for variant in variants if name in variant["properties"]]
+    kinds = {choice.get("items", choice).get("type") for field in fields for choice in variants_of(field)}
     if kinds & {"number", "integer"}:
         return "number"
     return "boolean" if "boolean" in kinds else "text"

@@ -27,7 +27,6 @@ from medcontract.normalizers.terms import (
     InvalidTerms,
     Terms,
     built_in_terms,
-    lexicon_version,
     line_kinds,
 )
 from medcontract.types import Outline
@@ -602,11 +601,6 @@ def test_line_kinds(text: str, kinds: set[str]) -> None:
 @pytest.mark.parametrize("text", [" " * 1000, "\n" + "> " * 1000, "*" * 1000, "\n" * 1000, "1. " + " " * 1000])
 def test_lines_without_an_item(text: str) -> None:
     assert line_kinds(text) == frozenset()
-
-
-def test_the_lexicon_has_a_version() -> None:
-    """It is data of the file."""
-    assert lexicon_version() == DATA["version"] == 3
 
 
 # --- prose: bad reasoning, structure, evidence ---------------------------------------------------

@@ -54,4 +54,4 @@ def test_a_change_of_behavior_is_noticed(
 def _forget() -> None:
     for cached in (text._normalized, text._tightened, names._listed):
         cached.clear()
-    terms._built_in.cache_clear()
+    terms.built_in_terms.cache_clear()
