@@ -13,7 +13,7 @@ from medcontract.contracts.rules import RecordRule, Rule
 from medcontract.problems import Finding
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel, TypeAdapter
+    from pydantic import BaseModel
 
 Kind = Literal["collection", "document"]
 Model = TypeVar("Model", bound="BaseModel", covariant=True)
@@ -74,8 +74,8 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     def urn(self) -> str:
         return "urn:medcontract:" + self.id.replace("/", ":") + f":v{self.version}"
 
-    def record_adapter(self) -> TypeAdapter[object]:
-        """Return what validates one record of a collection."""
+    def record_adapter(self) -> Any:
+        """Return a `TypeAdapter` of pydantic, which validates one record of a collection."""
         from pydantic import TypeAdapter
 
         return TypeAdapter(self.record)

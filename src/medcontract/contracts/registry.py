@@ -128,7 +128,8 @@ class CompiledContract(msgspec.Struct, dict=True):
     @cached_property
     def record_adapter(self) -> TypeAdapter[object]:
         """Validates one record of a collection. Cached because it is slow to build."""
-        return self.definition.record_adapter()
+        adapter: TypeAdapter[object] = self.definition.record_adapter()
+        return adapter
 
     @cached_property
     def whole_adapter(self) -> TypeAdapter[object]:
