@@ -65,6 +65,12 @@ def test_functions(page: Path) -> None:
         } == set()
 
 
+def test_all_examples_are_listed() -> None:
+    text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    names = {path.name for path in (ROOT / "examples").iterdir()} - {"README.md"}
+    assert sorted(name for name in names if f"[{name}](" not in text) == []
+
+
 def test_something_is_found() -> None:
     """The patterns match what a page has."""
     page = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")

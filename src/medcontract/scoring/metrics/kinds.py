@@ -183,7 +183,7 @@ _ALL = (
     ),
     _by_class(
         "precision", "TP/(TP+FP)",
-        "adds 1 to the denominator of its true class; with positive, always to that of the positive class",
+        "adds 1 to the denominator of its true class; with positive, always of the positive class",
     ),
     _by_class("recall", "TP/(TP+FN)", "FN of its class", leaving_out="never helps"),
     _by_class("f1", "2TP/(2TP+FP+FN)", "FN of its class, FP of none"),
@@ -317,7 +317,7 @@ _ALL = (
     ),
     MetricKind(
         name="spearman", counts="numbers", types=("number", "integer"), low=-1, inverted_below=-0.3,
-        about="correlation of the ranks, those of ties averaged; 0 if all predictions are equal",
+        about="correlation of the ranks, which are averaged for ties; 0 if all predictions are equal",
         unprocessed="has the lowest rank if y is above the median, else the highest", undefined="all y are equal",
         leaving_out=None,  # the ranks of all others change
     ),
@@ -338,7 +338,7 @@ _ALL = (
         name="custom", counts="custom", types=get_args(FieldType), unprocessed="0", leaving_out="never helps",
         parameters=(
             MetricParameter(
-                name="function", value="function", about="its name in the plugin; default: that of the metric"
+                name="function", value="function", about="its name in the plugin; default: the name of the metric"
             ),
         ),
         about="mean of a function of a plugin, from 0 to 1, of the values of the field in truth and prediction",
