@@ -38,19 +38,15 @@ def _examples(track: str) -> dict[str, Path]:
 
     known = tracks()
     if track not in known:
-        raise _unknown(track, {*built_in, *known})
+        from medcontract.contracts.suggestions import did_you_mean
+
+        guess = did_you_mean(track, sorted({*built_in, *known}))
+        known_tracks = f"use one of {', '.join(built_in)}, or load another one with "
+        choices = words(known_tracks, LOAD_PLUGIN, " or ", option("--challenge"))
+        raise CallError(f"unknown track '{track}'", guess or choices)
     paths = [Path(path) for entry in known[track] if entry.contract for path in entry.contract.examples]
     files = {path.name: path for path in paths}
     if not files:
         hint = "specify example files in its contracts: Contract(…, examples=(Path(…),))"
         raise CallError(f"the track '{track}' has no example files", hint)
     return files
-
-
-def _unknown(track: str, known: set[str]) -> CallError:
-    from medcontract.contracts.suggestions import did_you_mean
-
-    guess = did_you_mean(track, sorted(known))
-    known_tracks = f"use one of {', '.join(built_in_tracks())}, or load another one with "
-    choices = words(known_tracks, LOAD_PLUGIN, " or ", option("--challenge"))
-    return CallError(f"unknown track '{track}'", guess or choices)

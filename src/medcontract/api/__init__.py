@@ -2,7 +2,7 @@
 
 Files are paths. A folder or an archive (.zip, .tar.gz) means all data files in it, `"sub.zip!/out.json"` is a file in
 an archive, `"triage/response=out.json"` specifies the contract of a file, and `"-"` is standard input. Problems in
-files are returned; a wrong call raises `CallError`.
+files are returned; a usage error raises `CallError`.
 
 Several functions share these arguments:
 

@@ -156,7 +156,7 @@ def template(
 
 
 def template_format(out: str) -> str:
-    """The format of `template` for the extension of a file. Raises `CallError`."""
+    """Return the format of `template` for the extension of a file. Raises `CallError`."""
     from medcontract.evaluation.template import format_for
 
     return format_for(out)

@@ -158,7 +158,8 @@ def run(arguments: Sequence[str]) -> int:
         return _failed(error)
     finally:
         gc.set_threshold(*thresholds)
-        _report_broken_plugins()
+        for message in api.broken_plugins():
+            click.echo(f"medcontract: {message}", err=True)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -194,7 +195,7 @@ def _failed(error: Exception) -> int:
 
 
 def _shown(error: click.ClickException) -> str:
-    """What click shows of a wrong call. It may quote an argument, which may be an address with credentials."""
+    """What click shows of a usage error. It may quote an argument, which may be an address with credentials."""
     from io import StringIO
 
     from medcontract import addresses
@@ -228,8 +229,3 @@ def _first_problems(error: MedcontractError) -> list[str]:
 
     problems = [(report.path, problem) for problem in report.problems[:_MOST_PROBLEMS]]
     return list(problem_lines(FileProblems(problems, found=len(problems)), View()))
-
-
-def _report_broken_plugins() -> None:
-    for message in api.broken_plugins():
-        click.echo(f"medcontract: {message}", err=True)

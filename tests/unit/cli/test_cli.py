@@ -16,12 +16,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import rfc8785
+from tests.commands import Call
 from tests.faults import as_usual
 from tests.support import SCHEMAS, VECTORS, lesion, lesions, published
 
@@ -38,29 +38,9 @@ BAD = lesions(2) + json.dumps(lesion(2, label="XX")).encode() + b"\n"
 COMMAND = [sys.executable, "-m", "medcontract"]
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-
-    def call(*arguments: object) -> Ran:
-        code = main([str(argument) for argument in arguments])
-        return Ran(code, *capsys.readouterr())
-
+def run(call: Call) -> Call:
+    """The command line in an empty folder."""
     return call
 
 
@@ -85,7 +65,7 @@ def process(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProc
 # --- exit codes and streams ----------------------------------------------------------------------
 
 
-def test_validate_a_good_file(run: Run, good: Path) -> None:
+def test_validate_a_good_file(run: Call, good: Path) -> None:
     """All is well: exit 0, the result on standard output, nothing on standard error."""
     assert run("validate", good) == (
         0,
@@ -94,7 +74,7 @@ def test_validate_a_good_file(run: Run, good: Path) -> None:
     )
 
 
-def test_validate_a_bad_file(run: Run, bad: Path) -> None:
+def test_validate_a_bad_file(run: Call, bad: Path) -> None:
     """The data breaks a contract: exit 1, each problem like a compiler's, the count on the last line."""
     code, out, err = run("validate", bad)
     assert (code, err) == (1, "")
@@ -102,7 +82,7 @@ def test_validate_a_bad_file(run: Run, bad: Path) -> None:
     assert out.endswith("\n1 error in 1 of 1 file, 3 records.\n")
 
 
-def test_warnings_are_well(run: Run) -> None:
+def test_warnings_are_well(run: Call) -> None:
     """Warnings are told and leave the exit code at 0."""
     code, out, err = run("validate", VECTORS / "lesions" / "model" / "valid" / "warn-size-150.json")
     assert (code, err) == (0, "")
@@ -110,7 +90,7 @@ def test_warnings_are_well(run: Run) -> None:
     assert out.endswith("\n1 warning in 1 file.\n")
 
 
-def test_worst_of_several_files(run: Run, good: Path, bad: Path) -> None:
+def test_worst_of_several_files(run: Call, good: Path, bad: Path) -> None:
     """Of several files the worst decides: a wrong call before wrong data before none, and all are judged."""
     assert run("validate", good, bad).code == 1
     ran = run("validate", "--format", "json", good, "no-such-file.json", bad)
@@ -118,7 +98,7 @@ def test_worst_of_several_files(run: Run, good: Path, bad: Path) -> None:
     assert [file["ok"] for file in ran.json["files"]] == [True, False, False]
 
 
-def test_broken_syntax_of_no_contract(run: Run) -> None:
+def test_broken_syntax_of_no_contract(run: Call) -> None:
     """A file whose syntax is broken is wrong data (1), also when its contract cannot be told."""
     Path("x.json").write_bytes(b'{"a": }')
     ran = run("validate", "--format", "json", "x.json")
@@ -127,7 +107,7 @@ def test_broken_syntax_of_no_contract(run: Run) -> None:
 
 
 @pytest.mark.parametrize("track", TRACKS)
-def test_fingerprint_as_described(run: Run, track: str) -> None:
+def test_fingerprint_as_described(run: Call, track: str) -> None:
     """It is the SHA-256 of the canonical JSON of id, version and parameters, as `protocol show` says."""
     shown = run("protocol", "show", track, "--format", "json").json
     parameters = {each["name"]: each["value"] for each in shown["parameters"]}
@@ -138,7 +118,7 @@ def test_fingerprint_as_described(run: Run, track: str) -> None:
     )
 
 
-def test_interrupt(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt(run: Call, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends with 130 and a word, not with a traceback."""
 
     def interrupt(*arguments: Any, **options: Any) -> Any:
@@ -242,7 +222,7 @@ def test_interrupt_of_a_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command", [[], *([name] for name in COMMANDS), ["schema", "list"], ["schema", "check"]], ids=" ".join
 )
-def test_help(run: Run, command: list[str]) -> None:
+def test_help(run: Call, command: list[str]) -> None:
     """Every command has a page of help, on standard output."""
     code, out, err = run(*command, "--help")
     assert (code, err) == (0, "")
@@ -250,13 +230,13 @@ def test_help(run: Run, command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_examples(run: Run, command: str) -> None:
+def test_help_has_examples(run: Call, command: str) -> None:
     """The help of each command shows how it is called."""
     assert f"  medcontract {command} " in run(command, "--help").out.split("\n", 1)[1]
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
-def test_version(run: Run, option: str) -> None:
+def test_version(run: Call, option: str) -> None:
     """The version is printed, and nothing else."""
     assert run(option) == (0, f"medcontract {_version.__version__}\n", "")
 
@@ -270,7 +250,7 @@ def test_as_a_module() -> None:
 # --- json ----------------------------------------------------------------------------------------
 
 
-def test_validate_json(run: Run, good: Path, bad: Path) -> None:
+def test_validate_json(run: Call, good: Path, bad: Path) -> None:
     """The JSON of `validate` keeps its published schema, and says of each file what was found."""
     ran = run("validate", "--format", "json", bad, good)
     published("medcontract/validation").validate(ran.json)
@@ -298,7 +278,7 @@ def test_validate_json(run: Run, good: Path, bad: Path) -> None:
         (["schema", "list"], "medcontract/listing"),
     ],
 )
-def test_own_output_is_recognized(run: Run, good: Path, bad: Path, arguments: list[str], contract: str) -> None:
+def test_own_output_is_recognized(run: Call, good: Path, bad: Path, arguments: list[str], contract: str) -> None:
     """What is printed as JSON keeps its published schema, and medcontract itself recognizes and accepts it."""
     ran = run(*arguments, "--format", "json")
     published(contract).validate(ran.json)
@@ -306,7 +286,7 @@ def test_own_output_is_recognized(run: Run, good: Path, bad: Path, arguments: li
     assert (report.contract, report.problems) == (contract, ())
 
 
-def test_schema_list(run: Run) -> None:
+def test_schema_list(run: Call) -> None:
     """The list has every contract, in text and in JSON."""
     listed = run("schema", "list", "--format", "json").json["contracts"]
     text = run("schema", "list").out
@@ -355,7 +335,7 @@ def _spoilt_files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("format_", ["json", "text"])
-def test_no_value_leaks(run: Run, tmp_path: Path, format_: str) -> None:
+def test_no_value_leaks(run: Call, tmp_path: Path, format_: str) -> None:
     """Where output may be shared, neither values nor keys that may be data are shown."""
     folder = tmp_path / "files"
     folder.mkdir()
@@ -366,7 +346,7 @@ def test_no_value_leaks(run: Run, tmp_path: Path, format_: str) -> None:
     assert [secret for secret in SECRETS if secret in out.replace(str(tmp_path), "") + err] == []
 
 
-def test_a_key_of_digits_is_a_value(run: Run) -> None:
+def test_a_key_of_digits_is_a_value(run: Call) -> None:
     """A key that is a number is no plain identifier, but may well be a patient's."""
     Path("x.jsonl").write_text(json.dumps(lesion(1, **{"4711230815": 1})), encoding="utf-8")
     for format_ in ("json", "text"):
@@ -374,7 +354,7 @@ def test_a_key_of_digits_is_a_value(run: Run) -> None:
     assert "4711230815" in run("validate", "--format", "json", "--show-values", "x.jsonl").out
 
 
-def test_plain_keys_are_shown(run: Run) -> None:
+def test_plain_keys_are_shown(run: Call) -> None:
     """A key that looks like a plain identifier of up to 64 characters is shown, as the misspelling that it is."""
     Path("x.jsonl").write_text(json.dumps(lesion(1, lable=1, **{"x" * 64: 1, "y" * 65: 1})), encoding="utf-8")
     problems = run("validate", "--format", "json", "x.jsonl").json["files"][0]["problems"]
@@ -385,7 +365,7 @@ def test_plain_keys_are_shown(run: Run) -> None:
     ("format_", "shown"),
     [("json", ["Juan Pérez", "María", "19481103", "Ana Lopez", "4711"]), ("text", ["Juan Pérez", "María", "19481103"])],
 )
-def test_values_are_shown_when_asked_for(run: Run, tmp_path: Path, format_: str, shown: list[str]) -> None:
+def test_values_are_shown_when_asked_for(run: Call, tmp_path: Path, format_: str, shown: list[str]) -> None:
     """With --show-values the offending values and keys are there."""
     files = _spoilt_files(tmp_path)
     out = run("validate", "--show-values", "--format", format_, *files).out
@@ -397,7 +377,7 @@ def test_values_are_shown_when_asked_for(run: Run, tmp_path: Path, format_: str,
         assert '"pointer": "/Juan Pérez"' in out
 
 
-def test_values_on_a_terminal(run: Run, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_on_a_terminal(run: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, text shows the source line with a caret below the value; JSON shows no values there either."""
     monkeypatch.setattr(output, "terminal", lambda: True)
     out = run("validate", "--no-color", bad).out
@@ -409,7 +389,7 @@ def test_values_on_a_terminal(run: Run, bad: Path, monkeypatch: pytest.MonkeyPat
     assert "XX" not in run("validate", "--format", "json", bad).out
 
 
-def test_values_in_a_file(run: Run, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_in_a_file(run: Call, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text that goes to a file shows no values, though a person sits at the terminal."""
     monkeypatch.setattr(output, "terminal", lambda: True)
     run("validate", "--out", "out.txt", bad)
@@ -464,7 +444,7 @@ def _many(path: Path) -> Path:
     return path
 
 
-def test_the_same_mistake_is_shown_a_few_times_and_counted(run: Run, tmp_path: Path) -> None:
+def test_the_same_mistake_is_shown_a_few_times_and_counted(run: Call, tmp_path: Path) -> None:
     """In text, each sort of mistake is shown once; the others are counted exactly, with the first places."""
     code, out, _ = run("validate", _many(tmp_path / "x.jsonl"))
     assert code == 1
@@ -483,7 +463,7 @@ def test_the_same_mistake_is_shown_a_few_times_and_counted(run: Run, tmp_path: P
     [(1, 1, [399], 100), (2, 2, [399, 98], 1), (0, 0, [], 500)],
 )
 def test_what_is_cut_is_counted_and_said(
-    run: Run, tmp_path: Path, limit: int, shown: int, alike: list[int], others: int
+    run: Call, tmp_path: Path, limit: int, shown: int, alike: list[int], others: int
 ) -> None:
     """With --max-problems in text, shown and counted problems add up to all that were found."""
     out = run("validate", "--max-problems", limit, _many(tmp_path / "x.jsonl")).out
@@ -495,7 +475,7 @@ def test_what_is_cut_is_counted_and_said(
     assert shown + sum(alike) + others == 500
 
 
-def test_one_more_record_like_this(run: Run, tmp_path: Path) -> None:
+def test_one_more_record_like_this(run: Call, tmp_path: Path) -> None:
     """The count of one is in the singular."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(lesions(2, label="XX"))
@@ -503,7 +483,7 @@ def test_one_more_record_like_this(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "listed"), [(None, 500), (3, 3), (0, 0), (1000, 500)])
-def test_max_problems_in_json(run: Run, tmp_path: Path, limit: int | None, listed: int) -> None:
+def test_max_problems_in_json(run: Call, tmp_path: Path, limit: int | None, listed: int) -> None:
     """In JSON all problems are listed, or as many as asked for; `omitted` says how many are not."""
     options = [] if limit is None else ["--max-problems", limit]
     file = run("validate", "--format", "json", *options, _many(tmp_path / "x.jsonl")).json["files"][0]
@@ -511,7 +491,7 @@ def test_max_problems_in_json(run: Run, tmp_path: Path, limit: int | None, liste
     assert [p["record"] for p in file["problems"]] == list(range(listed))
 
 
-def test_no_more_than_ten_thousand(run: Run, tmp_path: Path) -> None:
+def test_no_more_than_ten_thousand(run: Call, tmp_path: Path) -> None:
     """However many are asked for, JSON lists at most 10,000 problems a file, and counts the others."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"image_id": 1, "label": 2}\n' * 6_000)
@@ -522,7 +502,7 @@ def test_no_more_than_ten_thousand(run: Run, tmp_path: Path) -> None:
 # --- which files ---------------------------------------------------------------------------------
 
 
-def test_folders_are_walked(run: Run, tmp_path: Path) -> None:
+def test_folders_are_walked(run: Call, tmp_path: Path) -> None:
     """A folder stands for the data files in it and below, sorted; hidden ones and others are left out."""
     folder = tmp_path / "folder"
     names = [
@@ -544,14 +524,14 @@ def test_folders_are_walked(run: Run, tmp_path: Path) -> None:
     assert [file["path"] for file in ran.json["files"]] == walked
 
 
-def test_a_hidden_file_may_be_named(run: Run) -> None:
+def test_a_hidden_file_may_be_named(run: Call) -> None:
     """A hidden file that is named is judged."""
     Path(".x.jsonl").write_bytes(GOOD)
     assert run("validate", ".x.jsonl").code == 0
 
 
 @pytest.mark.parametrize("inside", [[], [".hidden.jsonl"], ["readme.txt"]])
-def test_a_folder_without_data(run: Run, inside: list[str]) -> None:
+def test_a_folder_without_data(run: Call, inside: list[str]) -> None:
     """A folder without data files is a wrong call: silence would look like success."""
     Path("folder").mkdir()
     for name in inside:
@@ -561,7 +541,7 @@ def test_a_folder_without_data(run: Run, inside: list[str]) -> None:
     assert "folder: no data files" in err
 
 
-def test_a_named_contract(run: Run) -> None:
+def test_a_named_contract(run: Call) -> None:
     """`CONTRACT=PATH` and --contract say what a file is; a folder's files get it all."""
     Path("x").mkdir()
     Path("x/one.jsonl").write_bytes(b'{"image_id": "I-1"}')
@@ -575,13 +555,13 @@ def test_a_named_contract(run: Run) -> None:
         assert [(f["contract"], f["path"]) for f in ran.json["files"]] == [("lesions/truth", "x/one.jsonl")]
 
 
-def test_the_nearer_name_wins(run: Run, good: Path) -> None:
+def test_the_nearer_name_wins(run: Call, good: Path) -> None:
     """A contract named with a path goes before the one named for all."""
     ran = run("validate", "--format", "json", "--contract", "lesions/cases", f"lesions/truth={good}", good)
     assert [file["contract"] for file in ran.json["files"]] == ["lesions/truth", "lesions/cases"]
 
 
-def test_a_file_with_an_equals_sign(run: Run) -> None:
+def test_a_file_with_an_equals_sign(run: Call) -> None:
     """A file that is really called so is judged as itself."""
     Path("lesions").mkdir()
     Path("lesions/truth=x.jsonl").write_bytes(GOOD)
@@ -589,12 +569,12 @@ def test_a_file_with_an_equals_sign(run: Run) -> None:
     assert [(f["path"], f["ok"]) for f in ran.json["files"]] == [("lesions/truth=x.jsonl", True)]
 
 
-def test_unknown_contract_has_a_suggestion(run: Run, good: Path) -> None:
+def test_unknown_contract_has_a_suggestion(run: Call, good: Path) -> None:
     """A misspelt contract comes with the nearest one."""
     assert "did you mean 'lesions/truth'?" in run("validate", f"lesions/truht={good}").err
 
 
-def test_not_recognized_says_how_to_say_it(run: Run) -> None:
+def test_not_recognized_says_how_to_say_it(run: Call) -> None:
     """A file of no contract: the problem says how to name one."""
     Path("x.json").write_bytes(b'{"colour": "green"}')
     ran = run("validate", "--format", "json", "x.json")
@@ -602,7 +582,7 @@ def test_not_recognized_says_how_to_say_it(run: Run) -> None:
     assert "--contract" in ran.json["files"][0]["problems"][0]["hint"]
 
 
-def test_file_names_that_are_no_utf_8(run: Run, tmp_path: Path) -> None:
+def test_file_names_that_are_no_utf_8(run: Call, tmp_path: Path) -> None:
     """A name of any bytes is read and shown as valid text, given by itself or found in a folder."""
     folder = os.fsencode(tmp_path) + b"/f\xff"
     os.mkdir(folder)
@@ -619,7 +599,7 @@ def test_file_names_that_are_no_utf_8(run: Run, tmp_path: Path) -> None:
     assert run("validate", f"no/such={path}").code == 2
 
 
-def test_out_to_a_name_that_is_no_utf_8(run: Run, good: Path, tmp_path: Path) -> None:
+def test_out_to_a_name_that_is_no_utf_8(run: Call, good: Path, tmp_path: Path) -> None:
     """The output may have such a name, too, and a failure to write it is told."""
     name = os.fsdecode(b"\xff.json")
     assert run("validate", "--out", name, good).code == 0
@@ -633,7 +613,7 @@ def test_out_to_a_name_that_is_no_utf_8(run: Run, good: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "arguments", [["validate", "good.jsonl"], ["explain", "MC104"], ["schema", "list"]], ids=" ".join
 )
-def test_out(run: Run, good: Path, arguments: list[str]) -> None:
+def test_out(run: Call, good: Path, arguments: list[str]) -> None:
     """A file gets what standard output would; its ending sets the format, unless --format does."""
     text, as_json = run(*arguments).out, run(*arguments, "--format", "json").out
     for name, options, expected in [
@@ -644,7 +624,7 @@ def test_out(run: Run, good: Path, arguments: list[str]) -> None:
         assert Path(name).read_text(encoding="utf-8") == expected
 
 
-def test_schema_show(run: Run) -> None:
+def test_schema_show(run: Call) -> None:
     """A schema is the published one, in a file as well as on standard output."""
     shown = run("schema", "show", "lesions/truth").out
     assert run("schema", "show", "lesions/truth", "--out", "x.json") == (0, "", "")
@@ -654,7 +634,7 @@ def test_schema_show(run: Run) -> None:
     assert record == (SCHEMAS / "lesions" / "truth" / "v1.record.json").read_text(encoding="utf-8")
 
 
-def test_exit_code_with_out(run: Run, bad: Path) -> None:
+def test_exit_code_with_out(run: Call, bad: Path) -> None:
     """The exit code tells of the data, wherever the result goes."""
     assert run("validate", "--out", "x.json", bad) == (1, "", "")
 
@@ -684,7 +664,7 @@ def _crash(*arguments: Any, **options: Any) -> Any:
     ids=["full disk", "read-only folder", "rename refused"],
 )
 def test_out_that_fails_leaves_the_old_file_whole(
-    run: Run, good: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, failure: Any
+    run: Call, good: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, failure: Any
 ) -> None:
     """When the result cannot be written, the old file is whole, nothing is left beside it, and the call is wrong."""
     Path("out").mkdir()
@@ -698,7 +678,7 @@ def test_out_that_fails_leaves_the_old_file_whole(
     assert os.listdir("out") == ["x.json"]
 
 
-def test_a_crash_leaves_the_old_file_whole(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_leaves_the_old_file_whole(run: Call, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When rendering crashes, the old file is whole."""
     Path("x.json").write_bytes(b"old")
     monkeypatch.setattr(json_format, "json_document", _crash)
@@ -709,7 +689,7 @@ def test_a_crash_leaves_the_old_file_whole(run: Run, good: Path, monkeypatch: py
     assert sorted(os.listdir()) == ["good.jsonl", "x.json"]
 
 
-def test_permissions_of_the_output(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permissions_of_the_output(run: Call, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that was there keeps its permissions; a new one has those that the umask gives, which nothing changes."""
     Path("old.json").write_bytes(b"")
     Path("old.json").chmod(0o604)
@@ -727,7 +707,7 @@ def test_permissions_of_the_output(run: Run, good: Path, monkeypatch: pytest.Mon
     assert stat.S_IMODE(os.stat("new.json").st_mode) == 0o640
 
 
-def test_out_through_a_link(run: Run, good: Path) -> None:
+def test_out_through_a_link(run: Call, good: Path) -> None:
     """A symbolic link stays one: the file that it points at is written."""
     Path("real").mkdir()
     Path("real/x.json").write_bytes(b"old")
@@ -737,7 +717,7 @@ def test_out_through_a_link(run: Run, good: Path) -> None:
     assert json.loads(Path("real/x.json").read_bytes())["ok"] is True
 
 
-def test_out_to_what_is_no_file(run: Run, good: Path) -> None:
+def test_out_to_what_is_no_file(run: Call, good: Path) -> None:
     """A pipe or a device (/dev/null, /dev/stdout) is written to, never replaced by a file."""
     os.mkfifo("pipe")
     reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
@@ -851,7 +831,7 @@ def test_output_that_the_terminal_cannot_write(bad: Path) -> None:
 
 
 @pytest.mark.parametrize("track", TRACKS)
-def test_init(run: Run, track: str) -> None:
+def test_init(run: Call, track: str) -> None:
     """A new folder holds a valid set of files of the track, and its paths are printed."""
     code, out, err = run("init", track, "a/demo")
     assert code == 0
@@ -874,7 +854,7 @@ ABOUT_ONE_SUBMISSION = {
 
 
 @pytest.mark.parametrize("track", TRACKS)
-def test_warnings_about_examples(run: Run, track: str) -> None:
+def test_warnings_about_examples(run: Call, track: str) -> None:
     """Neither validate nor preflight nor score has another warning about the files of `init`."""
     run("init", track, "demo")
     images = ("--images", "demo") if track == "lesions" else ()  # as in its README
@@ -889,7 +869,7 @@ def test_warnings_about_examples(run: Run, track: str) -> None:
         assert (run(*call, "--strict") == ran) is (track not in ABOUT_ONE_SUBMISSION or call[0] == "validate")
 
 
-def test_init_copies_no_bytecode(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_copies_no_bytecode(run: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pip compiles the scripts of an example when it installs the package; that is not part of the example."""
     home = tmp_path / "examples" / "lesions"
     (home / "__pycache__").mkdir(parents=True)
@@ -899,7 +879,7 @@ def test_init_copies_no_bytecode(run: Run, tmp_path: Path, monkeypatch: pytest.M
     assert run("init", "lesions", "demo").out.splitlines() == [str(Path("demo/run_inference.py"))]
 
 
-def test_init_refuses_to_overwrite(run: Run) -> None:
+def test_init_refuses_to_overwrite(run: Call) -> None:
     """What is there is not overwritten, and then nothing at all is written; --force overwrites."""
     Path("demo").mkdir()
     Path("demo/truth.json").write_bytes(b"mine")
@@ -913,7 +893,7 @@ def test_init_refuses_to_overwrite(run: Run) -> None:
     assert run("validate", "demo").code == 0
 
 
-def test_init_into_a_folder_with_other_files(run: Run) -> None:
+def test_init_into_a_folder_with_other_files(run: Call) -> None:
     """Files of other names stay where they are."""
     Path("notes.txt").write_bytes(b"mine")
     assert run("init", "lesions", ".").code == 0
@@ -924,20 +904,20 @@ def test_init_into_a_folder_with_other_files(run: Run) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["MC104", "mc104", "104", "Mc104"])
-def test_explain(run: Run, spelling: str) -> None:
+def test_explain(run: Call, spelling: str) -> None:
     """A code may be written in any case, or as its number."""
     code, out, err = run("explain", spelling)
     assert (code, err) == (0, "")
     assert out.startswith("MC104  Unknown value\n")
 
 
-def test_explain_all(run: Run) -> None:
+def test_explain_all(run: Call) -> None:
     """Without a code, all are listed."""
     assert [line.split()[0] for line in run("explain").out.splitlines()] == list(problem_codes())
 
 
 @pytest.mark.parametrize("code", ["MC999", "mc1044", "MC14", "1040"])
-def test_explain_an_unknown_code(run: Run, code: str) -> None:
+def test_explain_an_unknown_code(run: Call, code: str) -> None:
     """An unknown code is a wrong call, with the nearest known one."""
     ran = run("explain", code)
     assert (ran.code, ran.out) == (2, "")
@@ -948,7 +928,7 @@ def test_explain_an_unknown_code(run: Run, code: str) -> None:
 # --- schema --------------------------------------------------------------------------------------
 
 
-def test_schema_export_and_check(run: Run) -> None:
+def test_schema_export_and_check(run: Call) -> None:
     """What is exported is up to date; a stale, unsound, unreadable, missing or surplus file is told: exit 1."""
     ran = run("schema", "export", "out")
     assert (ran.code, ran.out) == (0, "")
@@ -972,12 +952,12 @@ def test_schema_export_and_check(run: Run) -> None:
     assert len({line[0] for line in told}) == 6
 
 
-def test_schema_check_of_the_published(run: Run) -> None:
+def test_schema_check_of_the_published(run: Call) -> None:
     """The schemas in this repository are those of today's models."""
     assert run("schema", "check", SCHEMAS).code == 0
 
 
-def test_schema_check_of_another_folder(run: Run) -> None:
+def test_schema_check_of_another_folder(run: Call) -> None:
     """A folder that was not exported is a wrong call: its files are not schemas to remove."""
     assert run("init", "reports", "reports").code == 0
     code, out, err = run("schema", "check", "reports")
@@ -986,7 +966,7 @@ def test_schema_check_of_another_folder(run: Run) -> None:
     assert "rm " not in err
 
 
-def test_schema_export_of_some(run: Run) -> None:
+def test_schema_export_of_some(run: Call) -> None:
     """Only the contracts that are named are exported."""
     assert run("schema", "export", "out", "lesions/model", "reports/truth").code == 0
     written = sorted(str(path) for path in Path("out").rglob("*.json"))
@@ -1014,7 +994,7 @@ def test_closed_streams(closing: str, tmp_path: Path) -> None:
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
 
-def test_pipes_in_a_folder_are_not_opened(run: Run, tmp_path: Path) -> None:
+def test_pipes_in_a_folder_are_not_opened(run: Call, tmp_path: Path) -> None:
     """Walking a folder never waits for somebody to write to a pipe in it; it is named."""
     os.mkfifo(tmp_path / "a.json")
     (tmp_path / "x.jsonl").write_text('{"image_id": "I-1", "label": "MEL"}')

@@ -13,22 +13,22 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
+from tests.commands import Call
 from tests.mutations import documents, mutants, records
 from tests.support import ROOT, SCHEMAS, property_settings, published
 
 import medcontract
 from medcontract._version import __version__
-from medcontract.cli.main import main
 from medcontract.contracts import recognition, registry
 from medcontract.contracts.contract import Contract
 from medcontract.contracts.registry import subschemas
@@ -54,25 +54,10 @@ each_form = pytest.mark.parametrize(
 Schema = dict[str, Any]
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `medcontract schema` in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object) -> Ran:
-        code = main(["schema", *map(str, arguments)])
-        return Ran(code, *capsys.readouterr())
-
-    return call
+def run(call: Call) -> Call:
+    """Call `medcontract schema` in an empty folder."""
+    return partial(call, "schema")
 
 
 def write(name: str, value: Any) -> Path:
@@ -125,7 +110,7 @@ def test_draft07_is_no_change(contract: Contract[Any], record: bool) -> None:
     assert all(change.breaks == "none" for change in compare(one, other) + compare(other, one))
 
 
-def test_show_in_a_draft(run: Run) -> None:
+def test_show_in_a_draft(run: Call) -> None:
     """`show` gives the schema in the draft that is asked for, of the file and of a record."""
     assert json.loads(run("show", "reports/truth").out) == medcontract.json_schema("reports/truth")
     for record, ending in (([], "v1:draft-07"), (["--record"], "v1:record:draft-07")):
@@ -139,7 +124,7 @@ def test_show_in_a_draft(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_both_drafts_live_in_one_folder(run: Run) -> None:
+def test_both_drafts_live_in_one_folder(run: Call) -> None:
     """An export in one draft overwrites nothing of the other but the index; `check` takes both."""
     assert run("export", "out").code == 0
     first = {path: path.read_bytes() for path in Path("out").rglob("v*.json")}
@@ -153,7 +138,7 @@ def test_both_drafts_live_in_one_folder(run: Run) -> None:
     assert run("check", "out").code == 0
 
 
-def test_check_of_draft07_alone(run: Run) -> None:
+def test_check_of_draft07_alone(run: Call) -> None:
     """A folder in draft-07 needs no files of 2020-12; one of its own that is stale or missing is told."""
     assert run("export", "out", "--draft", "draft-07").code == 0
     assert run("check", "out").code == 0
@@ -169,7 +154,7 @@ def test_check_of_draft07_alone(run: Run) -> None:
 
 
 @pytest.mark.parametrize("draft", publishing.DRAFTS)
-def test_index(run: Run, draft: Draft) -> None:
+def test_index(run: Call, draft: Draft) -> None:
     """The index keeps its contract, is recognized, lists every contract by id, and has the hashes of the files."""
     assert run("export", "out", "--draft", draft).code == 0
     content = Path("out/index.json").read_bytes()
@@ -188,7 +173,7 @@ def test_index(run: Run, draft: Draft) -> None:
                 assert hashlib.sha256(Path("out", entry[path]).read_bytes()).hexdigest() == entry[digest]
 
 
-def test_index_of_some(run: Run) -> None:
+def test_index_of_some(run: Call) -> None:
     """The index of an export of some contracts lists those, each once and sorted, whatever order they are named in."""
     assert run("export", "a", "reports/truth", "lesions/model", "reports/truth").code == 0
     assert run("export", "b", "lesions/model", "reports/truth").code == 0
@@ -206,7 +191,7 @@ def test_index_of_some(run: Run) -> None:
         (lambda path: path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n")), "stale"),
     ],
 )
-def test_check_of_the_index(run: Run, spoil: Callable[[Path], object], told: str) -> None:
+def test_check_of_the_index(run: Call, spoil: Callable[[Path], object], told: str) -> None:
     """An index that is stale or unreadable is reported."""
     run("export", "out")
     spoil(Path("out/index.json"))
@@ -216,7 +201,7 @@ def test_check_of_the_index(run: Run, spoil: Callable[[Path], object], told: str
     assert told in out
 
 
-def test_check_without_an_index(run: Run) -> None:
+def test_check_without_an_index(run: Call) -> None:
     """Without its index a folder is not an export: a wrong call."""
     run("export", "out")
     Path("out/index.json").unlink()
@@ -225,7 +210,7 @@ def test_check_without_an_index(run: Run) -> None:
     assert "out: no index.json: not a folder of exported schemas" in err
 
 
-def test_check_of_some(run: Run) -> None:
+def test_check_of_some(run: Call) -> None:
     """The index says what was exported: an export of some contracts is checked as such, and mended as such."""
     run("export", "out", "reports/truth", "lesions/model", "--draft", "draft-07")
     assert run("check", "out") == (0, "All 3 schemas are up to date and valid.\n", "")
@@ -250,7 +235,7 @@ def test_check_of_some(run: Run) -> None:
 @pytest.mark.parametrize(
     "name", ["notes.json", "reports/truth/v1.old.json", "reports/gone/v1.json", "v1.json", "a/b.json"]
 )
-def test_check_of_stray_files(run: Run, name: str) -> None:
+def test_check_of_stray_files(run: Call, name: str) -> None:
     """A JSON file that is not in the index is reported, whatever its name; removing it is all that is needed."""
     run("export", "out", "reports/truth", "--base-url", BASE)
     stray = Path("out", name)
@@ -263,7 +248,7 @@ def test_check_of_stray_files(run: Run, name: str) -> None:
     assert run("check", "out").code == 0
 
 
-def test_a_second_export_joins_the_first(run: Run) -> None:
+def test_a_second_export_joins_the_first(run: Call) -> None:
     """Exports of one sort share an index; one in another draft or with another base replaces it, and says so."""
     run("export", "out", "reports/truth")
     assert "listed" not in run("export", "out", "lesions/model").err
@@ -285,7 +270,7 @@ def test_a_second_export_joins_the_first(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_plugin_and_the_check(run: Run) -> None:
+def test_a_plugin_and_the_check(run: Call) -> None:
     """A plugin does not make an export without it stale; an export with it can be checked, with the plugin only."""
     plugin = ["--plugin", str(ROOT / "examples" / "sepsis" / "sepsis_challenge.py")]
     known = dict(registry.compiled())
@@ -390,7 +375,7 @@ def test_index_has_no_columns_where_there_is_no_table(contract: Contract[Any]) -
 @pytest.mark.slow
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("url", [BASE, BASE + "/", "http://localhost:8000", "file:///srv/schemas", "https://a.b/c%20d"])
-def test_base_url(run: Run, url: str) -> None:
+def test_base_url(run: Call, url: str) -> None:
     """`$id` is the address of the file below the base, with one slash between."""
     assert run("export", "out", "--base-url", url).code == 0
     for path in Path("out").rglob("v*.json"):
@@ -403,7 +388,7 @@ def test_base_url(run: Run, url: str) -> None:
     assert err.endswith("Update with: medcontract schema export out --base-url https://example.org/elsewhere\n")
 
 
-def test_one_file_with_another_base(run: Run) -> None:
+def test_one_file_with_another_base(run: Call) -> None:
     """The base is the one that most files have; the others are told."""
     run("export", "out", "reports/truth", "lesions/model", "--base-url", BASE)
     path = Path("out/lesions/model/v1.json")
@@ -423,7 +408,7 @@ def test_one_file_with_another_base(run: Run) -> None:
      "https://example.org/{id}", "https://example.org\\x"],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["export", "check"])
-def test_bad_base_url(run: Run, command: str, url: str) -> None:
+def test_bad_base_url(run: Call, command: str, url: str) -> None:
     """A URL that file names cannot be put after is a wrong call, and nothing is written."""
     Path("out").mkdir()
     code, out, err = run(command, "out", "--base-url", url)
@@ -819,7 +804,7 @@ def test_no_small_change_is_called_harmless(seed: int) -> None:
 # --- diff: the command ---------------------------------------------------------------------------
 
 
-def test_diff_of_files(run: Run) -> None:
+def test_diff_of_files(run: Call) -> None:
     """Changes are told as text and as JSON that keeps its contract; exit 1 only when someone is broken."""
     one = write("one.json", closed(a={**STRING, "title": "t"}))
     two = write("two.json", closed(a={**STRING, "title": "u"}, b=STRING))
@@ -851,7 +836,7 @@ def test_diff_of_files(run: Run) -> None:
     assert json.loads(Path("x.json").read_bytes()) == json.loads(out)
 
 
-def test_diff_with_ids(run: Run) -> None:
+def test_diff_with_ids(run: Call) -> None:
     """An id stands for the schema of today's model, of the file or of a record."""
     whole, record = SCHEMAS / "reports/truth/v1.json", SCHEMAS / "reports/truth/v1.record.json"
     assert run("diff", whole, "reports/truth").code == 0
@@ -861,7 +846,7 @@ def test_diff_with_ids(run: Run) -> None:
     assert {change["path"] for change in json.loads(out)["changes"]} == {"reports/truth"}
 
 
-def test_id_or_folder(run: Run) -> None:
+def test_id_or_folder(run: Call) -> None:
     """What is an id is taken for one; with `./` it is a path."""
     write("reports/truth/v1.json", {"type": "object"})
     assert run("diff", "reports/truth", "reports/truth").out == "No changes.\n"
@@ -870,7 +855,7 @@ def test_id_or_folder(run: Run) -> None:
     assert run("diff", "./reports/truth", "./reports/truth").code == 0
 
 
-def test_diff_of_folders(run: Run) -> None:
+def test_diff_of_folders(run: Call) -> None:
     """Files are matched by their path below the folder: one more breaks no one, one less its writers."""
     for folder in ("a", "b"):
         write(f"{folder}/x/v1.json", STRING)
@@ -915,7 +900,7 @@ def test_diff_of_folders(run: Run) -> None:
     (b'{"items": {"$dynamicRef": "#a"}}', "$dynamicRef"),
     (b'{"not":' * 300 + b"{}" + b"}" * 300, "too deep"),
 ])  # fmt: skip
-def test_diff_of_no_schema(run: Run, content: bytes, told: str) -> None:
+def test_diff_of_no_schema(run: Call, content: bytes, told: str) -> None:
     """What is no JSON Schema is a wrong call, on either side and in a folder."""
     Path("bad").mkdir()
     Path("bad/x.json").write_bytes(content)
@@ -943,7 +928,7 @@ def test_alternatives_in_another_order() -> None:
     assert verdict(old, {"anyOf": old["anyOf"][:0:-1]}) == (True, False)
 
 
-def test_diff_of_odd_patterns(run: Run) -> None:
+def test_diff_of_odd_patterns(run: Call) -> None:
     """What Python's `re` warns of in a pattern is nobody's concern here; a warning would fail this test."""
     Path("old.json").write_text('{"pattern": "[[a]", "properties": {"b": {}}}', encoding="utf-8")
     Path("new.json").write_text('{"pattern": "[[a]", "properties": {"a": {}}}', encoding="utf-8")

@@ -29,7 +29,7 @@ _TOP, _SQUARE = 22, 260
 def bars(chart: Bars, title: str) -> Markup:
     """A labeled bar per value, and an axis that starts at 0. A missing value is a dash, not a bar."""
     height = _ROW * len(chart.labels)
-    parts = list(_grid(chart.high, height))
+    parts = [each for value in ticks(chart.high) for each in _tick(value, _percent(value, chart.high), height)]
     intervals = chart.intervals or [None] * len(chart.labels)
     values = list(zip(chart.labels, chart.values, intervals, strict=True))
     for top, (label, value, interval) in zip(range(0, height, _ROW), values, strict=True):
@@ -172,19 +172,13 @@ def change(before: float, after: float, role: str, label: str) -> Markup:
     return _svg(20, label, parts)
 
 
-def _grid(high: float, height: int) -> Iterator[Markup]:
-    """Ticks at round numbers; their labels never overlap, since there are at most six."""
-    for value in ticks(high):
-        yield from _tick(value, _percent(value, high), height)
-
-
 def _tick(value: float, x: float, height: int) -> Iterator[Markup]:
     yield _rect(f"{min(x, 99.7)}%", 0, 1, height, "grid")
     yield _text(f"{x}%", height + 16, f"{value:g}", "start" if x < 3 else "end" if x > 97 else "middle")
 
 
 def ticks(high: float) -> list[float]:
-    """Round numbers from 0 to at most `high`, four to six of them."""
+    """Round numbers from 0 to at most `high`, four to six of them, so that their labels never overlap."""
     if high <= 0:
         return [0.0]
     scale = 10.0 ** floor(log10(high / 5))

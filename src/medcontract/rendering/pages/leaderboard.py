@@ -71,6 +71,9 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
         refused = Outcomes((board._entrant, "reasons"), list(map(_item, rest)))
         sections.append(Section("Not ranked", [refused], outcome=True))
     sections.append(warnings([*_warnings(board), *board.warnings]))
+    how, count, what, shown = f"ranked by {shorten(board.headline)}", len(ranked), "submission", " ranked"
+    if board.blind:
+        how, count, what, shown = "without ranks and figures (--blind)", valid, "valid submission", ""
     groups = list(_contracts(board))
     named: list[Line] = [[f"{who}: {', '.join(_with_how(each, files) for each in names) or contract_names(())}"]
                          for who, names, files in groups]  # fmt: skip
@@ -78,10 +81,10 @@ def leaderboard(board: Leaderboard, view: View) -> Page:
     return Page(
         title=f"{board._title}: leaderboard" if board._title else f"Leaderboard: {board.track}",
         subtitle=board._occasion,
-        verdict=_verdict(board, len(ranked), valid),
+        verdict=f"{plural(count, what)}{shown}" if count else f"No {what}{shown}",
         role="good" if ranked or (board.blind and valid) else "bad",
         lines=[
-            [f"{plural(len(board.submissions), 'submission')}, {valid} valid, {_how(board)}."],
+            [f"{plural(len(board.submissions), 'submission')}, {valid} valid, {how}."],
             *([[Styled(conclusion, "strong")]] if conclusion else []),
         ],
         about=[conclusion] if conclusion else [],
@@ -189,16 +192,6 @@ def _range(bounds: tuple[int, int] | None) -> str:
 def _tied(ranked: Sequence[LeaderboardEntry]) -> int:
     """The number of rows down to the last one that is tied with the first."""
     return max((n for n, entry in enumerate(ranked, 1) if entry.tied_with_first), default=0)
-
-
-def _verdict(board: Leaderboard, ranked: int, valid: int) -> str:
-    if board.blind:
-        return f"{plural(valid, 'valid submission')}" if valid else "No valid submission"
-    return f"{plural(ranked, 'submission')} ranked" if ranked else "No submission ranked"
-
-
-def _how(board: Leaderboard) -> str:
-    return "without ranks and figures (--blind)" if board.blind else f"ranked by {shorten(board.headline)}"
 
 
 def _units(board: Leaderboard) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from medcontract.problems import plain_name, plural
 from medcontract.rendering.page import Fact, FigureName, Outcome, Outcomes, Page, Role, Section, Styled, View
 from medcontract.rendering.pages.score import inputs, protocol, versions, with_direction
-from medcontract.results.rehearsal import Rehearsal, RehearsalCheck, Rehearsed
+from medcontract.results.rehearsal import Rehearsal, RehearsalCheck
 from medcontract.results.tables import Table, number
 
 _ROLES: dict[str, Role] = {"passed": "good", "warning": "warning", "failed": "bad", "skipped": "neutral"}
@@ -54,15 +54,10 @@ def _item(check: RehearsalCheck) -> Outcome:
     return Outcome(check.status, _ROLES[check.status], check.title, check.detail)
 
 
-def _figures(found: Rehearsal) -> list[str]:
-    there = dict.fromkeys(name for each in found.submissions for name in each.figures)
-    own = [figure.name for figure in found._figures if figure.name in there and figure.name != found.headline]
-    return own[:_MOST_FIGURES]
-
-
 def _baselines(found: Rehearsal, units: dict[str, str]) -> Table:
     """The submissions that are valid, the best first."""
-    others = _figures(found)
+    there = {name for each in found.submissions for name in each.figures} - {found.headline}
+    others = [figure.name for figure in found._figures if figure.name in there][:_MOST_FIGURES]
     valid = [each for each in found.submissions if each.valid and each.headline is not None]
     valid.sort(key=lambda each: (each.headline or 0) * (1 if found._lower_is_better else -1))
     rows = [
@@ -79,8 +74,4 @@ def _refused(found: Rehearsal) -> Iterator[Outcome]:
     for each in found.submissions:
         if not each.valid or each.headline is None:
             reasons = [*each.reasons, *([f"on the platform: {each.platform}"] if each.platform else [])]
-            yield Outcome("refused", "neutral", f"{each.name}: {each.about}", _codes(each), reasons)
-
-
-def _codes(each: Rehearsed) -> str:
-    return ", ".join(each.codes)
+            yield Outcome("refused", "neutral", f"{each.name}: {each.about}", ", ".join(each.codes), reasons)
