@@ -11,14 +11,23 @@ import io
 import os
 import stat
 from collections.abc import Collection
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from medcontract.addresses import SEPARATOR, Address, member_path, split_member
 from medcontract.containers import BY_ENDING, BY_MAGIC
 from medcontract.problems import Finding, shorten
-from medcontract.reading.limits import MAX_RATIO, Limits, most_unpacked
-from medcontract.reading.source import GZIP, Source, Unreadable, Watched, check_path, open_file, state_of, unreadable
+from medcontract.reading.limits import MAX_RATIO, PIECE, Limits, most_unpacked
+from medcontract.reading.source import (
+    GZIP,
+    Source,
+    Unreadable,
+    Watched,
+    check_path,
+    open_file,
+    state_of,
+    unreadable,
+)
 from medcontract.reading.streams import Copy, Gunzip, too_compressed, too_large
 
 if TYPE_CHECKING:
@@ -99,7 +108,7 @@ class ArchivedFile(Source):
             self._most = archive.most_unpacked(member)
             if self.head[:4] in BY_MAGIC and self._copy is None:
                 with io.BufferedReader(archive.open(member)) as stream:
-                    self._copy = Copy(stream, self.limits.unpacked)
+                    self._copy = Copy(partial(stream.read1, PIECE), self.limits.unpacked)
             raw = archive.open(member) if self._copy is None else self._copy.open()
             return io.BufferedReader(Watched(raw, self))
 
@@ -139,7 +148,7 @@ class _Archive:
             if path.lower().endswith(".zip"):
                 members = archive_formats.read_zip(file, size)
             elif file.peek(len(GZIP)).startswith(GZIP):
-                self._copy = Copy(io.BufferedReader(Gunzip(file, limit, self._most)), limit)
+                self._copy = Copy(partial(Gunzip(file, limit, self._most).read, PIECE), limit)
                 members = archive_formats.read_tar(self._copy.open())
             else:
                 members = archive_formats.read_tar(file)

@@ -58,7 +58,7 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
         return whole
     if container.split == "row groups":
         return _between_row_groups(source, count) or whole
-    with source.reading(), source.open_for_search(_NEAR_BORDER) as stream:
+    with source.reading(), source.open_raw(block=_NEAR_BORDER) as stream:
         data = _Bytes(stream, source.size)
         if container.split == "records":
             return _between_records(source, data, list_key or "", count) or whole
@@ -238,7 +238,7 @@ class Slice(Source):
 
     def _as_it_is(self) -> BinaryIO:
         with self.reading():
-            spliced = _Spliced(self._raw(self._span.start, self._span.end), self._span)
+            spliced = _Spliced(self.open_raw(self._span.start, self._span.end), self._span)
             return io.BufferedReader(Watched(spliced, self), 1 << 18)
 
 

@@ -7,6 +7,9 @@ from typing import NamedTuple
 BLOCK = 1 << 18
 """Bytes read at a time."""
 
+PIECE = 1 << 20
+"""Bytes that are copied at a time: few, so that signals are handled in between."""
+
 LINES_BLOCK = 1 << 16
 """Bytes of lines or rows that are read and decoded at a time: their values fit into the cache of a processor."""
 

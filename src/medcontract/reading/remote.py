@@ -7,12 +7,12 @@ Its packages may quote an address with its credentials in an exception, so each 
 from __future__ import annotations
 
 import errno
-import io
 import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -229,26 +229,12 @@ def _opened(full: str, state: tuple[object, ...], end: int, block: int) -> _Open
     return _Opened(Address(full), state, end, block)
 
 
-class Download(io.RawIOBase):
-    """A file of a server that cannot send parts of it, from start to end."""
-
-    def __init__(self, address: Address) -> None:
-        super().__init__()
-        files = filesystem(address)
-        self._file: Any = ask_storage(lambda: files.open(address.full, block_size=0))
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        data: bytes = ask_storage(lambda: self._file.read(len(buffer)), pauses=())
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
+def download(address: Address) -> Iterator[bytes]:
+    """Yield the bytes of a file of a server that cannot send parts of it."""
+    files = filesystem(address)
+    with closing(ask_storage(lambda: files.open(address.full, block_size=0))) as stream:
+        while data := ask_storage(lambda: stream.read(1 << 18), pauses=()):
+            yield data
 
 
 # --- folders and patterns ---------------------------------------------------------------------------------------------

@@ -8,15 +8,16 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from medcontract.addresses import Address, as_address, is_archive, split_member
 from medcontract.containers import BY_MAGIC, Container
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
-from medcontract.reading.limits import BLOCK, MAX_DEFLATED, Limits, most_unpacked
+from medcontract.reading.limits import BLOCK, MAX_DEFLATED, PIECE, Limits, most_unpacked
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -136,7 +137,7 @@ class Source:
             self.name = "<stdin>"
             if sys.stdin is None:
                 raise OSError(errno.EBADF, "standard input is closed")
-            self._keep(sys.stdin.buffer)
+            self._keep(partial(sys.stdin.buffer.read1, PIECE))  # type: ignore[union-attr]  # it is buffered
             return
         if isinstance(self._path, Address):
             from medcontract.reading import remote
@@ -145,8 +146,7 @@ class Source:
             if self._info.is_folder:
                 raise IsADirectoryError
             if not self._info.ranges:
-                with io.BufferedReader(remote.Download(self._path), 1 << 18) as stream:
-                    self._keep(stream)
+                self._keep(partial(next, remote.download(self._path), b""))
             return
         check_path(self._path)
         mode = os.stat(self._path).st_mode
@@ -154,14 +154,14 @@ class Source:
             raise IsADirectoryError
         if stat.S_ISFIFO(mode):
             with open(self._path, "rb") as pipe:
-                self._keep(pipe)
+                self._keep(partial(pipe.read1, PIECE))
         elif not stat.S_ISREG(mode):
             raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), wrong_call=True)
 
-    def _keep(self, stream: BinaryIO) -> None:
+    def _keep(self, read: Callable[[], bytes]) -> None:
         from medcontract.reading.streams import Copy  # not needed for most files
 
-        self._kept, self._path = Copy(stream, self.limits.unpacked), ""
+        self._kept, self._path = Copy(read, self.limits.unpacked), ""
 
     @property
     def address(self) -> Address | None:
@@ -239,11 +239,11 @@ class Source:
         if isinstance(self._kept, bytes):
             return io.BytesIO(self._kept)
         with self.reading():
-            raw = self._raw() if self._kept is None else self._kept.open()
+            raw = self.open_raw() if self._kept is None else self._kept.open()
             size = BLOCK if isinstance(self._path, Address) else io.DEFAULT_BUFFER_SIZE
             return io.BufferedReader(Watched(raw, self), size)
 
-    def _raw(self, start: int = 0, end: int | None = None, block: int | None = None) -> io.RawIOBase:
+    def open_raw(self, start: int = 0, end: int | None = None, block: int | None = None) -> io.RawIOBase:
         """Open the file. Raises `OSError`.
 
         Of one at an address, only what is between two offsets is needed; `block`: bytes to request at a time.
@@ -260,11 +260,6 @@ class Source:
         if self._before and info.state != self._before:
             raise remote.changed()
         return remote.open_remote(self._path, info, start, end, block)
-
-    def open_for_search(self, block: int) -> io.RawIOBase:
-        """Open the file itself, to search in some places of it: at an address, small blocks are requested."""
-        with self.reading():
-            return self._raw(block=block)
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 import zlib
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from medcontract.errors import option, words
@@ -109,16 +110,16 @@ def too_large(limit: int) -> Unreadable:
 
 
 class Copy:
-    """All bytes of a stream: in memory or, if there are many, in a temporary file.
+    """All bytes that `read` returns, until there are none: in memory or, if there are many, in a temporary file.
 
     The file has no name (except on Windows), so that nothing remains of it when the process is killed.
     """
 
-    def __init__(self, stream: BinaryIO, most: int) -> None:
+    def __init__(self, read: Callable[[], bytes], most: int) -> None:
         self._file: BinaryIO = io.BytesIO()
         self._lock = threading.Lock()
         self.size = 0
-        while piece := stream.read1(1 << 20):  # type: ignore[attr-defined]  # small, so that signals are handled in between
+        while piece := read():
             self.size += len(piece)
             if self.size > most:
                 raise Unreadable(Finding(
