@@ -30,7 +30,7 @@ from medcontract.atomic_write import replace_file
 from medcontract.errors import CallError, option, words
 
 FOLDER = "medcontract-cache-2"
-"""The folder of the results in that of the caller. Its name changes with the format."""
+"""The folder of results in the folder of the caller. Its name changes with the format."""
 _FILE = re.compile(r"\.?([a-z]+)-([^-]+)-[0-9a-f]{64}\.json(\.[0-9a-f]+)?")
 """A result, or one that is being written, whose name starts with a dot."""
 

@@ -49,5 +49,5 @@ def is_table(path: str) -> bool:
 
 
 def names_for(is_document: bool, is_flat: bool) -> tuple[str, ...]:
-    """The names of the containers that can store a document, or a collection with flat records or with others."""
+    """Return the names of the containers of a document, or of a collection with flat records or with others."""
     return tuple(each.name for each in CONTAINERS if (each.documents if is_document else is_flat or not each.is_table))

@@ -100,12 +100,12 @@ class CallError(MedcontractError):
 
     @property
     def message(self) -> str:
-        """What is wrong, in terms of the Python API."""
+        """Return what is wrong, in terms of the Python API."""
         return in_python(self._message)
 
     @property
     def hint(self) -> str | None:
-        """What to do instead, in terms of the Python API."""
+        """Return what to do instead, in terms of the Python API."""
         return None if self._hint is None else in_python(self._hint)
 
     @property
@@ -186,7 +186,7 @@ return a value that cannot be used."""
 
 
 def plugin_modules() -> frozenset[str]:
-    """The names of modules that contain code of plugins."""
+    """Return the names of modules that contain code of plugins."""
     return frozenset(_plugin_modules)
 
 
@@ -196,7 +196,7 @@ def name_plugin(*modules: str) -> None:
 
 
 def plugin_failure(error: BaseException) -> BrokenPlugin | None:
-    """The error to report instead of an exception in the code of a plugin, without any data. None for other errors."""
+    """Return the error, without data, to report instead of an exception in a plugin; None for other exceptions."""
     if isinstance(error, MedcontractError | MemoryError | OSError | KeyboardInterrupt | GeneratorExit):
         return None
     found = None
@@ -236,13 +236,13 @@ def _print_traceback(error: BaseException) -> None:
 
 
 def unexpected(error: Exception) -> str:
-    """The message for an unexpected exception that fails one submission of many: in a plugin, or a bug."""
+    """Return the message for an unexpected exception that fails one submission of many: in a plugin, or a bug."""
     failure = plugin_failure(error)
     return internal_error(error) if failure is None else failure.as_options[0]
 
 
 def internal_error(error: Exception) -> str:
-    """The message for an unexpected exception: its type and where it was raised, without any data.
+    """Return the message for an unexpected exception: its type and where it was raised, without any data.
 
     If the environment variable MEDCONTRACT_DEBUG is set, the traceback, which may contain values, is written to
     standard error.

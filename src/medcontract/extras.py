@@ -43,7 +43,7 @@ ARROW = ("pyarrow", "parquet")
 
 
 def require(package: str, extra: str) -> None:
-    """Raises `CallError`, with the command that installs the extra, if a package cannot be imported."""
+    """Raise `CallError`, with the command that installs the extra, if a package cannot be imported."""
     try:
         import_module(package)
     except ImportError as error:

@@ -1,6 +1,6 @@
 """Regular expressions that are compiled when they are first used.
 
-To compile the patterns of messages and hints, which a valid file never needs, would take a tenth of the start-up time.
+Compiling the patterns of messages and hints, which a valid file never needs, takes a tenth of the start-up time.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ class _LazyPattern:
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Like `re.compile`. An invalid pattern is reported when it is used."""
+    """Compile a pattern when it is first used. An invalid pattern is reported when it is used."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))

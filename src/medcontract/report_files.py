@@ -22,7 +22,7 @@ _RESERVED = frozenset(
 
 
 def report_names(names: Sequence[str], extension: str) -> list[str]:
-    """A file name for each submission: portable, visible, and different from all others, also in upper case.
+    """Return a file name for each submission: portable, visible, and different from all others, also in upper case.
 
     If several submissions have the same name, a number is added to all but the first.
     """
@@ -40,7 +40,7 @@ def report_names(names: Sequence[str], extension: str) -> list[str]:
 
 
 def _safe(name: str) -> str:
-    """The name with letters, digits, `.`, `-` and `_` only, and without what a system gives a meaning to."""
+    """Return the name with letters, digits, `.`, `-` and `_` only, and without what a system gives a meaning to."""
     text = unicodedata.normalize("NFKC", name)
     text = "".join(c if unicodedata.category(c)[0] in "LMN" or c in ".-_" else "_" for c in text)
     text = text.lstrip(".-").encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(".") or "submission"

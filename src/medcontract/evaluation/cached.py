@@ -47,7 +47,7 @@ class FileContent(Struct, frozen=True):
 
     @property
     def unchanged(self) -> bool:
-        """Whether the file is still the same: only then a result belongs to the hash."""
+        """Check whether the file is still the same: only then a result belongs to the hash."""
         try:
             return _state(self.path) == self.state
         except OSError:

@@ -92,7 +92,7 @@ def do(sinks: PairingSinks | None, work: Chunk | WholeFile) -> Outcome | str | N
 
 
 def _source(chunk: Chunk) -> Source:
-    """What a chunk is read from. Raises `Unreadable` or `FileChanged`."""
+    """Return what a chunk is read from. Raises `Unreadable` or `FileChanged`."""
     if chunk.whole:
         source = open_source(chunk.path, chunk.limits)
         source.name = chunk.name
@@ -137,7 +137,7 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
 
 
 def _is_complete(validator: RecordsValidator, file: JsonFile | None, chunk: Chunk) -> bool:
-    """Whether the chunk ends where a record ends."""
+    """Check whether the chunk ends where a record ends."""
     if chunk.last or chunk.span.groups:
         return True
     last = validator.last
@@ -199,7 +199,7 @@ class _SentPairing(NamedTuple):
 
 
 def can_send(pairing: Pairing) -> bool:
-    """Whether the marks of a submission can be sent between processes: not if they refer to complete records."""
+    """Check whether the marks of a submission can be sent between processes: not if they refer to complete records."""
     try:
         pickle.dumps(pairing.expected.items[:1])
     except (pickle.PicklingError, TypeError, AttributeError):

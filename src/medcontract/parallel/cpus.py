@@ -20,7 +20,7 @@ def workers_for(jobs: int | None, size: int) -> int:
 
 
 def allowed() -> int:
-    """The number of CPUs that this process may use: by its affinity, and by the quota of its control groups."""
+    """Return the number of CPUs that this process may use: by its affinity, and by the quota of its control groups."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.floor(min(count, _quota())))
 

@@ -208,7 +208,7 @@ def _loaded_plugins(client: Client, environment: Environment) -> Iterator[None]:
 
 
 def check_client(client: object) -> None:
-    """Raises `CallError` for anything but a client that can be used here."""
+    """Raise `CallError` for anything but a client that can be used here."""
     if not (hasattr(client, "submit") and hasattr(client, "nthreads")):
         raise CallError(f"client must be a distributed.Client, not {type(client).__name__}", 'or pass engine="dask"')
     if getattr(client, "asynchronous", False):
@@ -216,7 +216,7 @@ def check_client(client: object) -> None:
 
 
 def _check_workers(client: Client) -> None:
-    """Raises `CallError` if the workers cannot do the work."""
+    """Raise `CallError` if the workers cannot do the work."""
     mine = result_versions()
     no_workers = CallError("the Dask cluster has no workers", "start at least one")
     with _clear_errors(client):
@@ -245,7 +245,7 @@ _ADDRESS = "pass its address, such as tcp://10.0.0.5:8786"
 
 @contextmanager
 def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
-    """A client of the scheduler at an address or, without one, of a local cluster. Raises `CallError`."""
+    """Start a client of the scheduler at an address or, without one, of a local cluster. Raises `CallError`."""
     from distributed import Client
 
     with ExitStack() as stack:
@@ -290,7 +290,7 @@ _NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distribut
 
 @contextmanager
 def _local(workers: int) -> Iterator[Client]:
-    """A cluster of processes on this machine, which ends with this context.
+    """Start a cluster of processes on this machine, which ends with this context.
 
     It listens on ports that every user of the machine can reach, and runs what it is sent: so it only answers clients
     with the certificate, which is made for this call and kept in memory. Its HTTP servers, which do not ask for one,

@@ -45,7 +45,7 @@ class _Piece:
         """The number of lines before the chunk, minus those of its prefix."""
 
     def landmarks(self, unique: Sequence[UniqueIndex]) -> list[Landmark]:
-        """The places in the file, given the keys of the chunks before this one."""
+        """Return the places in the file, given the keys of the chunks before this one."""
         before, shift = [index.key_count() for index in unique], self.chunk.span.shift
         return [
             Landmark(self.before + mark.record, shift + mark.offset, list(map(int.__add__, before, mark.keys)))
@@ -53,7 +53,7 @@ class _Piece:
         ]
 
     def move(self, ref: Ref) -> Ref:
-        """A place in the file, from one in the chunk."""
+        """Return a place in the file, from one in the chunk."""
         if ref.record is None:
             return ref
         prefix = (ref.prefix[0], self.before + ref.record) if ref.prefix else ()
@@ -98,14 +98,14 @@ class _File:
         validator.records = 0 if validator.broken else self.records
 
     def is_broken(self) -> bool:
-        """Whether the file cannot be read completely; also if its header is to blame."""
+        """Check whether the file cannot be read completely; also if its header is to blame."""
         trial = validator_for(self.part.source, self.part.contract, self.part.collector.like())
         self.complete(trial)
         trial.finish()
         return trial.broken
 
     def _json_file(self) -> JsonFile:
-        """The members around the list: those before it are in the first chunk, those after it in the last."""
+        """Return the members around the list: those before it are in the first chunk, those after it in the last."""
         file = JsonFile(self.part.source, self.part.contract.list_key, lambda raw: None)
         first, last = self.pieces[0].outcome, self.pieces[-1]
         file.start, file.list_at, file.outer = first.start, first.list_at, first.outer
@@ -155,7 +155,7 @@ def read_in_chunks(parts: Sequence[Part], sink: Pairing | None, sinks: PairingSi
 
 
 def _first_records(validator: RecordsValidator) -> list[Any]:
-    """Some valid records at the start of a file; none if it starts with something else."""
+    """Return some valid records at the start of a file; none if it starts with something else."""
     found: list[Any] = []
     with suppress(Broken, TooLarge, Unreadable):
         for item in islice(validator.reader.records(validator.decoders), _FIRST):
@@ -176,14 +176,14 @@ def run_validator(validator: RecordsValidator, pool: Pool) -> RecordsValidator:
 
 
 def _refuse_changed(parts: Sequence[Part]) -> None:
-    """Raises `FileChanged`, as one process would: no score for a file that is not the one that was given."""
+    """Raise `FileChanged`, as one process would: no score for a file that is not the one that was given."""
     for part in parts:
         if part.source.watched and not part.source.is_unchanged():
             raise part.source.changed()
 
 
 def _is_too_large(pieces: Sequence[_Piece]) -> bool:
-    """Whether a Parquet file may decompress to more than the limit: one process finds out where."""
+    """Check whether a Parquet file may decompress to more than the limit: one process finds out where."""
     return sum(piece.outcome.unpacked for piece in pieces) > pieces[0].chunk.limits.unpacked
 
 

@@ -159,7 +159,7 @@ class Workers(Running):
             self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
 
     def _start(self) -> ProcessPoolExecutor:
-        """A pool that is known to work, so that later failures are caused by the work itself."""
+        """Return a pool that is known to work, so that later failures are caused by the work itself."""
         for attempt in range(TRIES):
             pool = self._new_pool()
             try:
@@ -208,7 +208,7 @@ class _Started:
         self.started: list[BaseProcess] = []
 
     def were_killed(self) -> bool:
-        """Whether all workers that have ended were terminated by a signal."""
+        """Check whether all workers that have ended were terminated by a signal."""
         codes = [process.exitcode for process in self.started]
         return any(code is not None and code < 0 for code in codes) and all(code is None or code < 0 for code in codes)
 

@@ -26,7 +26,7 @@ _encode_cells = msgspec.json.Encoder().encode_lines
 
 
 def cells_json(cells: Sequence[Any], missing: bool) -> list[bytes] | None:
-    """Like `cell_json` for all cells of a column, but much faster, and numbers may be written in another way.
+    """Write all cells of a column like `cell_json`, but much faster; numbers may be written in another way.
 
     None if a cell is of an unusual type, or cannot be written.
     """
@@ -46,7 +46,7 @@ def cells_json(cells: Sequence[Any], missing: bool) -> list[bytes] | None:
 
 
 def cell_json(value: Any, missing: bool) -> str:
-    """Like `json_value`; a cyclic or too deeply nested value becomes an object, which no flat contract accepts."""
+    """Write a cell like `json_value`; a cyclic or too deep value becomes an object, which no flat contract accepts."""
     try:
         return json_value(value, missing)
     except RecursionError:
@@ -54,7 +54,7 @@ def cell_json(value: Any, missing: bool) -> str:
 
 
 def json_value(value: Any, missing: bool) -> str:
-    """A value of a table as JSON. `missing`: NaN is a missing value, as in pandas."""
+    """Return a value of a table as JSON. `missing`: NaN is a missing value, as in pandas."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -69,7 +69,7 @@ def json_value(value: Any, missing: bool) -> str:
 
 
 def _json_text(value: str) -> str:
-    """Text with lone surrogates, which UTF-8 cannot encode, is written with JSON escapes."""
+    """Write text; lone surrogates, which UTF-8 cannot encode, as JSON escapes."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -86,7 +86,7 @@ def _json_float(value: float, missing: bool) -> str:
 
 
 def _json_other(value: Any, missing: bool) -> str:
-    """Values other than Python strings and numbers: NA, times, numpy numbers, nested values."""
+    """Write values other than Python strings and numbers: NA, times, numpy numbers, nested values."""
     if type(value).__name__ in ("NAType", "NaTType"):
         return "null"
     if isinstance(value, datetime.date):  # datetime and Timestamp are dates too
@@ -107,7 +107,7 @@ class Table:
     """A table in memory: how to get names, size and cells of a pandas DataFrame, an Arrow table, or a list of rows."""
 
     def __init__(self, table: Any) -> None:
-        """Raises `CallError` for anything else, and if a package that is needed is missing."""
+        """Raise `CallError` for anything else, and if a package that is needed is missing."""
         self.nan_is_missing = True
         """NaN is a missing value, as in pandas; Arrow has null for that."""
         if is_frame(table):
@@ -160,17 +160,17 @@ class FrameSource(Source):
         self.size = len(self.table)
 
     def blocks(self) -> Iterator[list[list[Any]]]:
-        """The cells of each column, as Python values, for some rows at a time."""
+        """Yield the cells of each column, as Python values, for some rows at a time."""
         for start in range(0, len(self.table), _BATCH):
             yield self.table.cells(start, start + _BATCH)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The cells of each row."""
+        """Yield the cells of each row."""
         for columns in self.blocks():
             yield from zip(*columns, strict=True)
 
     def sha256(self) -> str:
-        """The hash of the rows as JSON Lines: without spaces, columns sorted by name, missing values as null."""
+        """Return the hash of the rows as JSON Lines: without spaces, columns sorted by name, missing values as null."""
         if not self._digests:
             import hashlib
 

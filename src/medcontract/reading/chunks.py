@@ -51,7 +51,7 @@ class Span(NamedTuple):
 
 
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
-    """Return slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
+    """Return slices of an uncompressed file for `workers` processes; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     count = _count(source.size, workers)
     if source.location is None or source.packed or source.in_archive or count < 2 or container.split is None:
@@ -143,7 +143,7 @@ def likely_row_end(text: bytes, commas: int) -> int:
 
 
 def _right_rows(text: bytes, is_open: bool, commas: int) -> tuple[float, bool, int]:
-    """Return the share of rows with so many commas, whether no cell is open at the start, and the first row's end."""
+    """Return the share of rows with `commas` commas, whether no cell is open at the start, and the first row's end."""
     starts_open, right = is_open, 0
     ends: list[int] = []
     at = row_at = 0

@@ -74,9 +74,9 @@ class Layout:
         self._around_json = self._pieces_of_row(is_text=False)
 
     def _pieces_of_row(self, is_text: bool) -> list[bytes]:
-        """The JSON before, between and after the cells of a row, in the order of the header: cells of text or of JSON.
+        """Return the JSON before, between and after the cells of a row, in the order of the header.
 
-        In text, a list at the end of a row counts as one cell. Empty if the record does not consist of all cells of the
+        `is_text`: the cells are text, of which a list at the end of a row counts as one. Empty if the record does not consist of all cells of the
         row, or if the columns of a list are not next to each other.
         """
         if self._has_lists:
@@ -132,7 +132,7 @@ class Layout:
         return b"".join([template % row for row in zip(*columns, strict=True)])
 
     def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
-        """The record of a row; `write` converts a cell to JSON."""
+        """Return the record of a row; `write` converts a cell to JSON."""
         fills = self._fills and (self._error is None or not (cells[self._error] or "").strip())
         parts = [f"{key}:{_written(cells[position], column, fills, write)}" for key, position, column in self._single]
         for name, group in self._lists.items():
@@ -147,7 +147,7 @@ def _template(pieces: Sequence[bytes]) -> bytes:
 
 
 def _written(cell: Any, column: Column, fills: bool, write: Callable[[Any, Column], str]) -> str:
-    """A cell as JSON."""
+    """Return a cell as JSON."""
     if fills and column.filled and cell is None:
         cell = ""
     if column.separator is not None and isinstance(cell, str):
@@ -156,18 +156,18 @@ def _written(cell: Any, column: Column, fills: bool, write: Callable[[Any, Colum
 
 
 def too_wide(offset: int | None = None) -> Finding:
-    """A table has more than `MAX_MEMBERS` columns: explaining each of them would take long."""
+    """Return the finding for a table with more than `MAX_MEMBERS` columns: explaining each would take long."""
     hint = "remove the columns that the contract does not have"
     return Finding("MC020", f"the table has more than {MAX_MEMBERS:,} columns", hint, offset=offset)
 
 
 def _can_be_copied(rows: bytes) -> bool:
-    """Whether decoding rejects all cells that are not JSON numbers or booleans: not null, and not spaces around one."""
+    """Check whether decoding rejects all cells that are not JSON numbers or booleans: it takes null, and spaces."""
     return b"null" not in rows and not (b" " in rows and _has(rows, _OUTER_SPACES))
 
 
 def _has(rows: bytes, texts: Iterable[bytes]) -> bool:
-    """Whether one of the texts, which may start with the line break before the first row, occurs in the rows."""
+    """Check whether one of the texts, which may start with the line break before the first row, occurs in the rows."""
     return any(text in rows or (text[:1] == b"\n" and rows.startswith(text[1:])) for text in texts)
 
 
@@ -191,7 +191,7 @@ class _RowReader:
         """The next line."""
 
     def rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
-        """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
+        """Yield rows as bytes with offset and line, and whether their quotes are closed; None for a row that is too large.
 
         Once `in_chunks` is set, plain rows are returned many at a time.
         """
@@ -222,7 +222,7 @@ class _RowReader:
                 yield data, offset, self.line, _ROW.fullmatch(data + b"\n") is not None
 
     def _end_of_rows(self, whole: bytes, at: int, all_plain: bool) -> int:
-        """The end of the next row, or of many plain rows; 0 if it is not there yet."""
+        """Return the end of the next row, or of many plain rows; 0 if it is not there yet."""
         if self.in_chunks:
             plain = None if all_plain else _PLAIN_ROWS.match(whole, at)
             end = whole.rfind(b"\n") + 1 if all_plain else plain.end() if plain else 0
@@ -335,7 +335,7 @@ def _is_plain(text: bytes) -> bool:
 
 
 def _json_cell(cell: str | None, column: Column) -> str:
-    """The cell as JSON."""
+    """Return the cell as JSON."""
     if not cell:
         return "null" if column.nullable else '""'
     if column.kind == "number":
@@ -349,7 +349,7 @@ def _json_cell(cell: str | None, column: Column) -> str:
 
 
 def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
-    """The cells of one row; an empty cell is None. With `offset`, findings have the exact byte."""
+    """Return the cells of one row; an empty cell is None. With `offset`, findings have the exact byte."""
     text_bytes = raw.rstrip(b"\r\n")
     nul = text_bytes.find(b"\0")
     if nul >= 0:

@@ -235,12 +235,12 @@ class Window:
         if end >= 0:
             return end
         if len(self.data) - self.at >= max(BLOCK // 2, 2 * self._usual_size):
-            self._misses += 1  # a search in so many bytes takes long
+            self._misses += 1  # searching this much takes long
             return -1
         return self.data.find(border, self.at) if self.fill() else -1
 
     def learn(self, size: int) -> None:
-        """Remember what separates the record that ends here, of so many bytes, from the next one."""
+        """Remember what separates the record that ends here, of `size` bytes, from the next one."""
         match = _BORDER.match(self.data, self.at - 1)
         self._border = match.group() if match and self._misses < 16 else None
         self._usual_size = size

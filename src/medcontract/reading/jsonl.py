@@ -52,7 +52,7 @@ def _too_long(limit: int, offset: int) -> LocatedRecord:
 
 
 def _between_doubts(text: bytes, offset: int, decode: Decode) -> Iterator[Located]:
-    """The lines of a text that cannot be decoded at once: those between two that the decoder leaves are a block."""
+    """Yield the lines of a text that cannot be decoded at once, those between two doubtful ones as a block."""
     lines = text.splitlines(keepends=True)
     values = list(map(decode, lines))
     start = 0
@@ -70,7 +70,7 @@ def _between_doubts(text: bytes, offset: int, decode: Decode) -> Iterator[Locate
 
 
 def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
-    """Complete lines with their endings (LF, CRLF or CR), many at a time, and the offset of the first.
+    """Yield complete lines with their endings (LF, CRLF or CR), many at a time, and the offset of the first.
 
     None for a line beyond the size limit.
     """
@@ -102,7 +102,7 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
 
 
 def without_long_lines(text: bytes, offset: int, limit: int) -> Iterator[tuple[bytes | None, int]]:
-    """The complete lines of a text and their offsets, many at a time; None for one beyond the size limit."""
+    """Yield the complete lines of a text and their offsets, many at a time; None for one beyond the size limit."""
     if len(text) <= limit:
         if text:
             yield text, offset

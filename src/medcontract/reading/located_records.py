@@ -51,18 +51,18 @@ class Lines:
 
     @property
     def size(self) -> int:
-        """The number of bytes."""
+        """Return the number of bytes."""
         return len(self._text)
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._text.splitlines(keepends=True))
 
     def offsets(self, first: int) -> Iterator[int]:
-        """The offset of each record, from that of the first one."""
+        """Yield the offset of each record, from the offset of the first one."""
         return accumulate(map(len, self), initial=first)
 
     def last_offset(self, first: int) -> int:
-        """The offset of the last record."""
+        """Return the offset of the last record."""
         return first + self._text.rfind(b"\n", 0, -1) + 1
 
 

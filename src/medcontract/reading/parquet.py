@@ -71,7 +71,7 @@ def rows(source: Source) -> Iterator[tuple[Any, ...] | None]:
 
 
 def blocks(source: Source) -> Iterator[list[list[Any]] | None]:
-    """The cells of each column, for some rows of a Parquet file, or of `source.row_groups`, at a time.
+    """Yield the cells of each column, for some rows of a Parquet file, or of `source.row_groups`, at a time.
 
     None for a row beyond the size limit of a record. At most one row group is in memory at a time. Raises `Unreadable`.
     """
@@ -94,7 +94,7 @@ def _isolated(parse: Parser, source: Source, *arguments: Any) -> Iterator[Any]:
 
 
 def _read_blocks(stream: BinaryIO, size: int, limits: Limits, groups: range | None) -> Iterator[Any]:
-    """Blocks as in `blocks`, and before them the decompressed size of their pages."""
+    """Yield blocks as in `blocks`, and before them the decompressed size of their pages."""
     import pyarrow as pa
 
     try:
@@ -130,7 +130,7 @@ def check_size(limits: Limits, size: int) -> None:
 
 
 def _announced(file: Any) -> int:
-    """The minimum size of the rows according to the file: their encoded bytes, or one byte per cell."""
+    """Return the minimum size of the rows according to the file: their encoded bytes, or one byte per cell."""
     metadata = file.metadata
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     encoded = sum(max(group.total_byte_size, group.num_rows * group.num_columns) for group in groups)
@@ -155,7 +155,7 @@ def _check_values(file: Any, limits: Limits) -> None:
 
 
 def _check_pages(stream: BinaryIO, file: Any, file_size: int, limits: Limits, groups: range) -> int:
-    """The size of the decompressed pages. Raises `Unreadable` if they, or a single one, are beyond the limit."""
+    """Return the size of the decompressed pages. Raises `Unreadable` if they, or a single one, are beyond the limit."""
     total = 0
     try:
         for size in page_sizes(stream, file.metadata, file_size, groups):
@@ -180,7 +180,7 @@ def _batch_size(file: Any, number: int) -> int:
 
 
 def _blocks_of(columns: Sequence[Any], limit: int) -> Iterator[list[list[Any]] | None]:
-    """The cells of a batch, some rows at a time."""
+    """Yield the cells of a batch, some rows at a time."""
     sizes = _sizes(columns)
     start = 0
     while start < len(sizes):
@@ -197,7 +197,7 @@ def _blocks_of(columns: Sequence[Any], limit: int) -> Iterator[list[list[Any]] |
 
 
 def _sizes(columns: Sequence[Any]) -> list[int]:
-    """The size of the texts of each row, in bytes."""
+    """Return the size of the texts of each row, in bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -211,7 +211,7 @@ def _sizes(columns: Sequence[Any]) -> list[int]:
 
 
 def _lengths(column: Any) -> Any:
-    """The size of each text in bytes; None for columns of other types."""
+    """Return the size of each text in bytes; None for columns of other types."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -247,7 +247,7 @@ def _is_nested(kind: Any) -> bool:
 
 
 def _columns(file: Any) -> dict[int, str]:
-    """The positions of the columns, without the index of a DataFrame, and their names."""
+    """Return the positions of the columns, without the index of a DataFrame, and their names."""
     names = enumerate(file.schema_arrow.names)
     return {place: name for place, name in names if not _PANDAS_INDEX.fullmatch(name)}
 
@@ -266,7 +266,7 @@ def _open(stream: BinaryIO, as_dictionary: Sequence[str] = ()) -> Any:
 
 
 def _values(column: Any) -> list[Any]:
-    """The cells of a column; a cell that Python cannot represent (a time beyond its calendar) has no valid type."""
+    """Return the cells of a column; one that Python cannot represent (a time beyond its calendar) has no valid type."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
