@@ -6,6 +6,7 @@ has the code, and is imported when a file needs it.
 
 from __future__ import annotations
 
+import os
 from typing import Literal, NamedTuple
 
 
@@ -42,10 +43,15 @@ BY_ENDING = {ending: container for container in CONTAINERS for ending in contain
 BY_MAGIC = {container.magic: container for container in CONTAINERS if container.magic}
 
 
+def ending_of(name: str) -> str:
+    """Return the extension that determines the container: .json for a.json and for a.JSON.gz."""
+    return os.path.splitext(name.lower().removesuffix(".gz"))[1]
+
+
 def is_table(path: str) -> bool:
     """Check whether a file has the extension of a table, gzipped or not."""
-    name = path.lower().removesuffix(".gz")
-    return any(name.endswith(each.endings) for each in CONTAINERS if each.is_table)
+    ending = ending_of(path)
+    return ending in BY_ENDING and BY_ENDING[ending].is_table
 
 
 def names_for(is_document: bool, is_flat: bool) -> tuple[str, ...]:

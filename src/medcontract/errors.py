@@ -84,7 +84,7 @@ TO_OVERWRITE = words("choose another folder, or pass ", option("--force", True),
 class MedcontractError(Exception):
     """The base class of all exceptions of medcontract."""
 
-    def __init__(self, *arguments: object) -> None:
+    def __init__(self, *arguments: object) -> None:  # so that it has a signature
         super().__init__(*arguments)
 
 

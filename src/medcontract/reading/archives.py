@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from medcontract.addresses import SEPARATOR, Address, member_path, split_member
-from medcontract.containers import BY_ENDING, BY_MAGIC
+from medcontract.containers import BY_ENDING, BY_MAGIC, ending_of
 from medcontract.problems import Finding, shorten
 from medcontract.reading.limits import MAX_RATIO, PIECE, Limits, most_unpacked
 from medcontract.reading.source import (
@@ -40,23 +40,21 @@ _KEPT = 2
 
 def open_archived(path: str, limits: Limits | None = None) -> Source:
     """Return the source of a file in an archive, or of an archive where a file is expected."""
-    member = split_member(path)
-    return ArchivedFile(*member, limits) if member else WholeArchive(path, limits=limits)
+    archive, member = split_member(path) or (path, None)
+    return ArchivedFile(archive, member, limits)
 
 
 def list_archive(
     path: str, endings: Collection[str], limits: Limits | None = None, exclude: Exclude | None = None
 ) -> Listing | None:
     """List the data files in an archive, and others; None if it cannot be read, which `open_source` explains."""
-    from medcontract.reading.folders import Entry, Listing, has_ending
+    from medcontract.reading.folders import listed
 
     try:
         archive = _open_archive(path, limits or Limits())
     except (Unreadable, OSError):
         return None
-    names = [name for name in sorted(archive.members) if not (exclude and exclude.in_archive(path, name))]
-    data = [Entry(member_path(path, name)) for name in names if has_ending(name, endings)]
-    return Listing(data, [member_path(path, name) for name in names if not has_ending(name, endings)])
+    return listed(path, archive.members, partial(member_path, path), endings, exclude)
 
 
 def member_size(archive: str, name: str, limits: Limits) -> int | None:
@@ -69,21 +67,30 @@ def member_size(archive: str, name: str, limits: Limits) -> int | None:
 
 
 class ArchivedFile(Source):
-    """A file in an archive. Its bytes, its size and its hash are those of the file itself."""
+    """A file in an archive. Its bytes, its size and its hash are those of the file itself.
+
+    Without a member, it is the archive, where a file is expected.
+    """
 
     in_archive = True
 
-    def __init__(self, archive: str, member: str, limits: Limits | None = None) -> None:
-        super().__init__(archive, str(member_path(archive, member)), limits)
-        self._member = member
+    def __init__(self, archive: str, member: str | None, limits: Limits | None = None) -> None:
+        super().__init__(archive, None if member is None else str(member_path(archive, member)), limits)
+        self._is_whole = member is None
+        self._member = member or ""
         self._copy: Copy | None = None
         """All its bytes, if they are not read in order."""
 
     def prepare(self) -> None:
         try:
-            member = _open_archive(self._path, self.limits).members.get(self._member)
+            members = _open_archive(self._path, self.limits).members
         except OSError as error:
             raise unreadable(error) from None
+        if self._is_whole:
+            example = f"{os.path.basename(self._path)}{SEPARATOR}{shorten(min(members, default='predictions.csv'))}"
+            finding = Finding("MC002", "this is an archive, not a file", f"specify a file in it: {example}")
+            raise Unreadable(finding, wrong_call=True)
+        member = members.get(self._member)
         if member is None:
             raise Unreadable(Finding("MC001", "no such file in the archive", "check the name"), wrong_call=True)
         if member.refused:
@@ -113,28 +120,11 @@ class ArchivedFile(Source):
             return io.BufferedReader(Watched(raw, self))
 
 
-class WholeArchive(Source):
-    """An archive where a file is expected, or one that cannot be read."""
-
-    def prepare(self) -> None:
-        try:
-            archive = _open_archive(self._path, self.limits)
-        except OSError as error:
-            raise unreadable(error) from None
-        example = next(iter(sorted(archive.members)), "predictions.csv")
-        raise Unreadable(
-            Finding("MC002", "this is an archive, not a file",
-                    f"specify a file in it: {os.path.basename(self._path)}{SEPARATOR}{shorten(example)}"),
-            wrong_call=True,
-        )  # fmt: skip
-
-
 class _Archive:
     """The files of an archive. Each can be opened repeatedly."""
 
     def __init__(self, path: str, identity: tuple[object, ...], limit: int) -> None:
         from medcontract.reading import archive_formats
-        from medcontract.reading.folders import has_ending
 
         self._formats = archive_formats
         self._path = path
@@ -153,7 +143,7 @@ class _Archive:
             else:
                 members = archive_formats.read_tar(file)
         self.members = archive_formats.visible(members)
-        self._data_size = sum(member.size for name, member in self.members.items() if has_ending(name, BY_ENDING))
+        self._data_size = sum(member.size for name, member in self.members.items() if ending_of(name) in BY_ENDING)
         if self._data_size > self._most:
             raise too_compressed("the archive")
         if self._data_size > limit:

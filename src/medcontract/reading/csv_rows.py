@@ -76,8 +76,8 @@ class Layout:
     def _pieces_of_row(self, is_text: bool) -> list[bytes]:
         """Return the JSON before, between and after the cells of a row, in the order of the header.
 
-        `is_text`: the cells are text, of which a list at the end of a row counts as one. Empty if the record does not consist of all cells of the
-        row, or if the columns of a list are not next to each other.
+        `is_text`: the cells are text, of which a list at the end of a row counts as one. Empty if the record does not
+        consist of all cells of the row, or if the columns of a list are not next to each other.
         """
         if self._has_lists:
             return []
@@ -191,7 +191,7 @@ class _RowReader:
         """The next line."""
 
     def rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
-        """Yield rows as bytes with offset and line, and whether their quotes are closed; None for a row that is too large.
+        """Yield rows as bytes with offset and line, and whether quotes are closed; None for a row that is too large.
 
         Once `in_chunks` is set, plain rows are returned many at a time.
         """

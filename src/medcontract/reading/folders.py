@@ -6,11 +6,12 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import NamedTuple
 
+from medcontract.containers import ending_of
 from medcontract.errors import LIST_CONTRACTS, words
 from medcontract.problems import Finding
 
@@ -36,6 +37,21 @@ class Listing(NamedTuple):
     """The paths of files with other extensions."""
 
 
+def listed(
+    folder: str, names: Iterable[str], path_of: Callable[[str], str], endings: Collection[str], exclude: Exclude | None
+) -> Listing:
+    """Return the data files and others among names in a folder that is not one of the file system, or in an archive."""
+    found = Listing([], [])
+    for name in sorted(names):
+        if exclude and exclude.in_archive(folder, name):
+            continue
+        if ending_of(name) in endings:
+            found.data.append(Entry(path_of(name)))
+        else:
+            found.others.append(path_of(name))
+    return found
+
+
 def list_files(folder: str, endings: Collection[str], exclude: Exclude | None = None) -> Listing:
     """List the files with one of these extensions (before .gz), and others.
 
@@ -57,7 +73,7 @@ def list_files(folder: str, endings: Collection[str], exclude: Exclude | None = 
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if exclude and exclude(folder, entry.path, is_folder):
                     continue
-                is_data = has_ending(entry.name, endings)
+                is_data = ending_of(entry.name) in endings
                 if is_folder:
                     waiting.append(entry.path)
                 elif not is_data and not (entry.is_symlink() and os.path.isdir(entry.path)):
@@ -85,11 +101,6 @@ def _link(path: str, root: str, is_data: bool) -> Iterator[Entry]:
             yield Entry(path, _HIDDEN)
     else:
         yield Entry(path, _kind_of_target(path))
-
-
-def has_ending(name: str, endings: Collection[str]) -> bool:
-    """Check whether a file has one of these extensions, before `.gz`."""
-    return os.path.splitext(name.lower().removesuffix(".gz"))[1] in endings
 
 
 def leads_out_of(folder: str, path: str) -> bool:

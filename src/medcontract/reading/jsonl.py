@@ -19,8 +19,6 @@ from medcontract.reading.located_records import (
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
-_MOST_MISSES = 3
-"""Failed attempts in a row to decode many lines at once, after which lines are decoded one by one."""
 
 
 def records(source: Source, decode: Decode) -> Iterator[LocatedRecord]:
@@ -33,17 +31,12 @@ def records_in_blocks(
     texts: Iterable[tuple[bytes | None, int]], limit: int, decode: Decode, decode_lines: DecodeLines
 ) -> Iterator[Located]:
     """Yield the records of texts that consist of complete lines, with their offsets; many at a time where possible."""
-    misses = 0
     for text, offset in texts:
         if text is None:
             yield _too_long(limit, offset)
-            continue
-        values = decode_lines(text) if misses < _MOST_MISSES else None
-        if values:
-            misses = 0
+        elif values := decode_lines(text):
             yield RecordBlock(Lines(text, len(values)), offset, values)
         else:
-            misses += 1
             yield from _between_doubts(text, offset, decode)
 
 

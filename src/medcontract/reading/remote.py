@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from medcontract.addresses import Address
 from medcontract.errors import CallError
 from medcontract.extras import require
-from medcontract.reading.folders import Entry, Exclude, Listing, has_ending
+from medcontract.reading.folders import Exclude, Listing, listed
 from medcontract.reading.source import SeekableStream
 
 T = TypeVar("T")
@@ -290,11 +290,9 @@ def list_remote(folder: Address, endings: Collection[str], exclude: Exclude | No
         paths: list[str] = ask_storage(lambda: files.find(start))
     except OSError:
         return None
-    names = [path.removeprefix(start).strip("/") for path in sorted(paths) if not path.endswith("/")]
+    names = [path.removeprefix(start).strip("/") for path in paths if not path.endswith("/")]
     names = [name for name in names if name and not any(part.startswith(".") for part in name.split("/"))]
-    names = [name for name in names if not (exclude and exclude.in_archive(folder, name))]
-    data = [Entry(folder.inside(name)) for name in names if has_ending(name, endings)]
-    return Listing(data, [folder.inside(name) for name in names if not has_ending(name, endings)])
+    return listed(folder, names, folder.inside, endings, exclude)
 
 
 def entries(folder: Address) -> list[tuple[str, Address, bool]]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from medcontract.addresses import Address, as_address, is_archive, split_member
-from medcontract.containers import BY_MAGIC, Container
+from medcontract.containers import BY_MAGIC, Container, ending_of
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.limits import BLOCK, MAX_DEFLATED, PIECE, Limits, most_unpacked
@@ -299,8 +299,7 @@ class Source:
 
     @property
     def ending(self) -> str:
-        """Return the extension that determines the container: .json for a.json and for a.json.gz."""
-        return os.path.splitext(self.name.lower().removesuffix(".gz"))[1]
+        return ending_of(self.name)
 
     def read(self, offset: int, length: int) -> bytes:
         """Read at most `length` bytes from an offset, without allocating more memory than the file can fill."""
