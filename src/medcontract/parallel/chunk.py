@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
     path: str
     """A path or an address: each process opens the file itself."""
     version: tuple[object, ...] | None
-    """The state of a file at an address: the chunks of another version do not belong together."""
+    """The state of the file: the chunks of another version do not belong together."""
     name: str
     contract: str
     span: Span
@@ -120,8 +120,8 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
         reader.collector = reader.collector.like()  # problems of the header are reported once
     accumulators = begin_list_rules(validator.contract, sink)
     validator.stream(accumulators)
-    if chunk.span.groups and validator.broken:
-        raise validator.source.changed()  # or damaged: then no row of the file counts
+    if (source.address is None and not source.is_unchanged()) or (chunk.span.groups and validator.broken):
+        raise source.changed()  # or damaged: then no row of the file counts
     read = getattr(reader, "file", None)
     file = read if isinstance(read, JsonFile) else None
     return Outcome(
