@@ -80,7 +80,7 @@ class Contest:
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
         given = HeaderOverrides(settings.header)
         given.check_names([registry.find(name) for name in names])
-        self.truth = read_truth(self.track, self.scorer, files, given, settings.frozen, phase_key=settings.phase_key)
+        self.truth = read_truth(self.track, self.scorer, files, settings, given)
         named = [each.contract for each in roles.auxiliary if each.names_team]
         shared = [name for name in roles.auxiliaries("submission") if name not in named and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))

@@ -19,7 +19,6 @@ from medcontract.evaluation.selection import describe_unused
 from medcontract.evaluation.settings import Header, HeaderOverrides, Settings, header_of
 from medcontract.problems import Finding, Ref, plural, shorten
 from medcontract.scoring.expected import Expected, read_field, validated
-from medcontract.scoring.frozen_protocol import FrozenProtocol
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.phases import PhaseKey
 from medcontract.scoring.scorer import Answers, Scorer
@@ -111,18 +110,12 @@ class LoadedTruth(Struct, kw_only=True):
 
 
 def read_truth(
-    track: Track,
-    scorer: Scorer,
-    files: Files,
-    given: HeaderOverrides | None = None,
-    frozen: FrozenProtocol | None = None,
-    fields: Sequence[str] = (),
-    phase_key: PhaseKey | None = None,
+    track: Track, scorer: Scorer, files: Files, settings: Settings, given: HeaderOverrides | None = None
 ) -> LoadedTruth:
     """Read the truth among the files. Raises `CallError` if there is none.
 
-    Values of `fields` are kept, where the truth has them. Nothing can be scored against it if `frozen` is another
-    protocol or was frozen with another truth. `phase_key` is needed if the protocol is about a phase.
+    Values of fields to group by are kept, where the truth has them. Nothing can be scored against it if the frozen
+    protocol is another one or was frozen with another truth. A protocol about a phase needs the key of the phases.
     """
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
@@ -142,7 +135,8 @@ def read_truth(
         else:
             others = truth.other_files(truth.documents)
             checks = record_checks(parts[0].contract.file_rules, others)
-            kept = {*fields, scorer.protocol.word("cluster") or ""}.intersection(fields_of(pair.truth)) - {*pair.key}
+            wanted_fields = {*(by.field for by in settings.by), scorer.protocol.word("cluster") or ""}
+            kept = wanted_fields.intersection(fields_of(pair.truth)) - {*pair.key}
             expected = Expected(pair.key, pair.item, checks, fields=sorted(kept))
             read(parts, expected)
             truth.parts += parts
@@ -161,11 +155,11 @@ def read_truth(
                 reasons.append(empty)
     reasons += _read_auxiliaries(truth, truth.documents, files, later)
     if scorer.protocol.values.get("phase"):
-        _restrict(truth, phase_key)
+        _restrict(truth, settings.phase_key)
         if not sum(each.total for each in truth.expected.values()):
             reasons.append("no case belongs to the phase")
-    if frozen and not reasons:
-        reasons += frozen.reasons(scorer.protocol, truth.content)
+    if settings.frozen and not reasons:
+        reasons += settings.frozen.reasons(scorer.protocol, truth.content)
     truth.reasons += tuple(reasons)
     return truth
 

@@ -62,7 +62,7 @@ def freeze(
             raise CallError(f"the truth is of the track {found.id}, not of {track.id}")
         of_all = [(name, value) for name, value in changes if name not in ("phase", "phase_key")]
         whole = tracks.changed_protocol(track, of_all, settings.scoring)
-        truth = read_truth(track, track.scorer(whole, settings.scoring, files.groups), files)
+        truth = read_truth(track, track.scorer(whole, settings.scoring, files.groups), files, settings)
         if truth.reasons:
             raise MedcontractError(f"{'; '.join(truth.reasons)}: the protocol cannot be frozen with it")
         content = truth.content

@@ -144,9 +144,7 @@ def score_selected(track: Track, scorer: Scorer, files: Files, settings: Setting
         return _rescore(track, scorer, files, settings, given)
     require_possible_fields(track, scorer, files, given)
     report_progress(settings.progress, files.take(sorted(used_contracts(track.roles, scorer))).parts())
-    fields = [by.field for by in settings.by]
-    truth = read_truth(track, scorer, files, given, settings.frozen, fields, settings.phase_key)
-    return score_against(truth, files, settings, given)
+    return score_against(read_truth(track, scorer, files, settings, given), files, settings, given)
 
 
 def _is_result_alone(track: Track, scorer: Scorer, files: Files) -> bool:

@@ -108,7 +108,7 @@ class Session:
         track, scorer, files = self.track, self.scorer, self.files
         listed = any(name in files.groups for name in track.roles.id_lists)
         if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in scorer.pairs):
-            truth = read_truth(track, scorer, files, given, self.settings.frozen, phase_key=self.settings.phase_key)
+            truth = read_truth(track, scorer, files, self.settings, given)
             truth.pairs = tuple(self._with_probe(pair, scored=True) for pair in scorer.pairs)
             for tally in self.tallies:
                 if tally.pair.truth in truth.expected and not truth.reasons:
