@@ -169,7 +169,12 @@ function bound(name, limit, check) {
 function items(name, limit, check) {
   return (value, path, findings) => {
     if (!Array.isArray(value) || check(value.length)) return;
-    if (name === "maxItems" && findings.some(({ path: other }) => path.every((token, place) => other[place] === token))) return;
+    if (name === "maxItems") {
+      const isInside = ({ path: other }) => path.every((token, place) => other[place] === token);
+      const bad = new Set(findings.filter(isInside).map(({ path: other }) => other[path.length]));
+      if (value.length - bad.size <= limit) return;
+      findings.splice(0, Infinity, ...findings.filter((each) => !isInside(each)));
+    }
     findings.push(finding("MC108", path, filled(MESSAGES[name], { count: plural(limit, "item"), got: value.length })));
   };
 }
