@@ -14,6 +14,7 @@ import medcontract
 
 AS_DATE = "write the date as in 2026-05-31, not as a number of seconds or days"
 _NO_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
+_SCALE = "the scale is 0 to 1: divide percentages by 100, apply the sigmoid to logits, rescale other values"
 _SPECIALTIES = "one of Cardiology, Neurology, Oncology, Internal Medicine, Emergency Medicine, Other"
 
 
@@ -69,7 +70,7 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
     ("reports/predictions", {"processing_time_sec": "[0.84]"}, "write the number itself, without brackets"),
     ("reports/predictions", {"processing_time_sec": "1-2"}, "write one number, not a range"),
     ("reports/predictions", {"processing_time_sec": "fast"}, "write a number, not a word"),
-    ("benchmark/predictions", {"scores": {"rouge": -1.5}}, "the scale is 0 to 1: apply the sigmoid to logits"),
+    ("benchmark/predictions", {"scores": {"rouge": -1.5}}, _SCALE),
     ("benchmark/predictions", {"prediction": {"answer": {"text": "x"}}},
      "write the text itself, not an object with it"),
     ("benchmark/predictions", {"prediction": {"text": "x"}},
@@ -110,7 +111,7 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
      "if the numbers were rounded, write more decimals"),
     ("lesions/predictions", {"probabilities": [0.91, 0.874, *[0] * 8]},
      "each image has one class, so the sum is 1, with a tolerance of 0.001"),
-    ("benchmark/predictions", {"scores": {"coherence": 4}}, "the scale is 0 to 1: rescale all values in the same way"),
+    ("benchmark/predictions", {"scores": {"coherence": 4}}, _SCALE),
     ("benchmark/predictions", {"scores": {"coherence": 87.5}},
      "if it is a percentage, divide it by 100: 25 % is 0.25"),
     ("benchmark/predictions", {"prediction": {"answer": 2}},
@@ -366,3 +367,49 @@ def test_no_data(content: bytes, name: str, message: str) -> None:
     """No contract is guessed for nothing."""
     (problem,) = medcontract.validate(content, name=name).problems
     assert (problem.code, problem.message) == ("MC009", message)
+
+
+@pytest.mark.parametrize(("contract", "header", "row", "found"), [
+    ("reports/predictions", "report_id,specialty_Other,specialty_Oncology,urgency,follow_up,processing_time_sec",
+     "R-1,1,0,Urgent,true,1", {"write one column 'specialty' with the name, instead of one column for each name"}),
+    ("reports/truth", "report_id,specialty_x,specialty_y,urgency,follow_up", "R-1,Other,Other,Urgent,true",
+     {"keep one of 'specialty_x' and 'specialty_y', as 'specialty': pd.merge wrote both"}),
+    ("reports/truth", "report_id,specialty,urgency,follow_up,correct", "R-1,Other,Urgent,true,1", {"remove it"}),
+    ("reports/truth", "report_id,specialty,urgency,follow_up", "R-1,=VLOOKUP(A2;B:C;2),Urgent,true",
+     {"the cell has a formula: export the values of the sheet"}),
+    ("reports/truth", "report_id,specialty,urgency,follow_up", "the end of the table",
+     {"remove the line if it is no record; put a text with line breaks in double quotes"}),
+    ("reports/truth", "report_id,specialty,urgency,follow_up", "<<<<<<< HEAD",
+     {"resolve the conflict: keep one of both versions, and remove the three lines with the marks"}),
+    ("reports/truth", "report_id,specialty,urgency,follow_up", "0,R-1,Other,Urgent,true\n1,R-2,Other,Urgent,true",
+     {"the rows start with an index that the header lacks: write it with index=False (in R: row.names = FALSE)"}),
+    ("reports/truth", "report_id,specialty,urgency,follow_up", "specialty,report_id,urgency,follow_up",
+     {"the row has the column names in another order: join tables by their names (in pandas: pd.concat)"}),
+    ("lesions/predictions", f"image_id,{','.join(CLASSES)}", f"I-1,nan{',0' * 9}",
+     {f"write a number, or null where that is allowed; {_NO_ANSWER}"}),
+])  # fmt: skip
+def test_tables(contract: str, header: str, row: str, found: set[str | None]) -> None:
+    """Columns and rows that exports, joins and tools leave behind."""
+    report = medcontract.validate(f"{header}\n{row}\n".encode(), contract, name="x.csv")
+    assert {problem.hint for problem in report.problems if problem.code != "MC101"} - {None} == found - {None}
+    assert not report.ok
+
+
+@pytest.mark.parametrize(("value", "how"), [
+    ({"status": "ok", "data": [0]}, "data['data']"),
+    ({"rows": [{"row_idx": 1, "row": 0}], "total": 1}, "[each['row'] for each in data['rows']]"),
+    ({"a": [0], "b": [0]}, "[record for each in data.values() for record in each]"),
+    ([[0], [0]], "[record for each in data for record in each]"),
+    ([{"content": "text"}], "[json.loads(each['content']) for each in data]"),
+    ({"version": 1, "dataframe_split": {"columns": ["report_id", "specialty"], "data": []}}, "df.to_dict('records')"),
+    ({"learning_rate": 0.1, "data": [1, 2]}, None),
+    ({"a": {"x": [0]}, "b": "c", "d": [0]}, None),
+])  # fmt: skip
+def test_records_inside(value: Any, how: str | None) -> None:
+    """Records that are deeper in a file are named by the expression that finds them; two such lists are not."""
+    record = json.dumps(SENT["reports"][0])
+    text = json.dumps(value).replace("[0]", f"[{record}]").replace(": 0}", f": {record}}}")
+    text = text.replace('"text"', json.dumps(record))
+    problems = medcontract.validate(text.encode(), name="x.json").problems
+    assert ({problem.code for problem in problems} == {"MC103"}) == (how is not None), problems
+    assert how is None or how in str(problems[0].hint)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, compiled, known_keys, schemas_at, value_at
-from medcontract.contracts.suggestions import certain_renames, did_you_mean, folded, nearest
+from medcontract.contracts.string_patterns import NON_BLANK
+from medcontract.contracts.suggestions import certain_renames, did_you_mean, folded, join_names, nearest
 from medcontract.contracts.wrong_values import (
     ERROR_FIELDS,
     unit_of,
@@ -48,7 +49,7 @@ class Keys(NamedTuple):
         lacking = missing.get((), set())
         inner = _nested(parsed, lacking)
         meant = _meant_fields(findings, parsed, schema, renames)
-        meant |= {((), field) for field in lacking if inner and field in parsed[inner]}
+        meant |= {((), field) for field in lacking if other or (inner and field in parsed[inner])}
         scattered = _scattered(parsed, lacking, schema)
         return cls(parsed, schema, scattered, renames, other, inner, meant, not missing)
 
@@ -81,7 +82,7 @@ class Keys(NamedTuple):
             return hint
         if path and absent == known and len(known) <= _MOST_NAMED:
             return f"use one of the keys {', '.join(known)}"
-        return unneeded_hint(absent) if self.complete and known else None
+        return "remove it" if self.complete and known else None
 
 
 def unneeded_hint(absent: Sequence[str]) -> str:
@@ -191,6 +192,8 @@ def column_hint(name: str, header: Sequence[str], renames: Mapping[str, str], co
     if group := contract.spread.get(name):
         return f"use one column each: {', '.join(group)}"
     absent = [column for column in contract.columns if column.name not in header]
+    if folded(name) == "id" and len(parts := key_parts(header, contract)) > 1:
+        return f"write one column each: {join_names(parts)}"
     if field := _one_hot(name, [column.name for column in absent], contract):
         return f"write one column '{field}' with the name, instead of one column for each name"
     hint = did_you_mean(name, [column.name for column in absent])
@@ -198,12 +201,20 @@ def column_hint(name: str, header: Sequence[str], renames: Mapping[str, str], co
     return hint or (unneeded_hint([column.name for column in absent]) if is_complete else None)
 
 
+def key_parts(header: Collection[str], contract: CompiledContract) -> list[str]:
+    """Return the missing columns that may be parts of a key: any text that is not blank."""
+    absent = [column for column in contract.columns if not column.nullable and column.name not in header]
+    nodes = {column.name: schemas_at(contract.record_schema, column.path) for column in absent}
+    return [name for name, found in nodes.items() if all(node.get("pattern") == NON_BLANK for node in found)]
+
+
 def meant_columns(header: Sequence[str], contract: CompiledContract) -> frozenset[str]:
     """Return the missing columns that other columns explain."""
     known = {column.name for column in contract.columns}
     absent = [column.name for column in contract.columns if column.name not in header]
-    groups = [contract.spread[name] for name in header if name in contract.spread]
+    groups: list[Sequence[str]] = [contract.spread[name] for name in header if name in contract.spread]
     unknown = [name for name in header if name not in known]
+    groups += [key_parts(header, contract)] if any(folded(name) == "id" for name in unknown) else []
     fields = [_one_hot(name, absent, contract) for name in unknown] + [
         pair[2] for name in unknown if (pair := _merged(name, header))
     ]

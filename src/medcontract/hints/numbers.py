@@ -42,7 +42,7 @@ _NO_VALUE = frozenset((-1, -9, -99, -999, -9999, 999, 9999, 99999))
 """Numbers that say that there is none."""
 _UNIX_TIMES = frozenset({"message_sent_time", "message_received_time"})
 """Fields in seconds since 1970."""
-_RESCALE = "rescale all values in the same way"
+_RESCALE = "the scale is 0 to 1: divide percentages by 100, apply the sigmoid to logits, rescale other values"
 _PERCENT_FROM = 10
 """Smaller single numbers may be of another scale, such as 1 to 5 or 0 to 10."""
 _LOGITS = "if these are logits, apply softmax: expected numbers from 0 to 1"
@@ -122,8 +122,7 @@ def range_hint(path: Path, given: Any, schema: dict[str, Any], parsed: Any, no_a
     if from_0_to_1:
         if _PERCENT_FROM < given <= 100:
             return "if it is a percentage, divide it by 100: 25 % is 0.25"
-        is_logit = given < -_ROUNDED and given % 1
-        return "the scale is 0 to 1: " + ("apply the sigmoid to logits" if is_logit else _RESCALE)
+        return _RESCALE
     if given == 0 and all(node.get("minimum") == 1 and node.get("type") == "integer" for node in nodes):
         return "if the numbers start from 0, add 1 to all of them"
     unit = unit_of(str(path[-1]))

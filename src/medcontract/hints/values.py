@@ -357,11 +357,23 @@ def _item_type(path: Path, schema: dict[str, Any]) -> str:
 
 def _may_be_failed(finding: Finding, schema: dict[str, Any]) -> bool:
     """Return whether an answer lacks a value, in a contract with records that say why there is no answer."""
-    if len(finding.path) != 1 or not finding.value or not _NOTHING.fullmatch(finding.value):
-        return False
+    is_there = not finding.value or not _NOTHING.fullmatch(finding.value)
+    return len(finding.path) == 1 and not is_there and _is_answer(finding.path, schema)
+
+
+def _is_answer(path: Path, schema: dict[str, Any]) -> bool:
+    """Return whether a value is a part of the answer, which records that say why there is none do not have."""
     variants = variants_of(schema)
-    name = finding.path[0]
-    return len(variants) > 1 and any("error" in v.get("required", ()) and name not in v["required"] for v in variants)
+    return len(variants) > 1 and any(
+        "error" in each.get("required", ()) and path[0] not in each["required"] for each in variants
+    )
+
+
+def not_a_number_hint(finding: Finding, schema: dict[str, Any]) -> str | None:
+    """Return the hint about NaN or an infinite number."""
+    if not finding.path or finding.path[-1] in ERROR_FIELDS:
+        return LEAVE_EMPTY if finding.path else finding.hint
+    return f"{finding.hint}; {_WITHOUT_ANSWER}" if _is_answer(finding.path, schema) else finding.hint
 
 
 def _object_hint(path: Path, schema: dict[str, Any]) -> str | None:

@@ -140,20 +140,16 @@ class _Common(Struct):
     """What all of them start with, unless it is short."""
     first: list[str] = []
     """The first of them; only their first characters."""
-    blank: int = 0
-    """The number of texts without any character; they do not count."""
 
-    def see(self, every: Sequence[str]) -> None:
-        texts = list(filter(None, every))
+    def see(self, texts: Sequence[str]) -> None:
         missing = _MOST_COMPARED - len(self.first)
-        start = None if self.start == "" or not texts else _common([text[:_LONGEST] for text in texts])
-        self.absorb(_Common(len(texts), start, [text[:_LONGEST] for text in texts[:missing]], len(every) - len(texts)))
+        start = None if self.start == "" else _common([text[:_LONGEST] for text in texts])
+        self.absorb(_Common(len(texts), start, [text[:_LONGEST] for text in texts[:missing]]))
 
     def absorb(self, other: _Common) -> None:
         if other.start is not None:
             self.start = other.start if self.start is None else _common([self.start, other.start])
         self.count += other.count
-        self.blank += other.blank
         self.first += other.first[: _MOST_COMPARED - len(self.first)]
 
 
@@ -223,8 +219,9 @@ class Impression(Struct):
             for path, text in read(record):
                 by_path.setdefault(path, []).append(text.strip())
         for path, texts in by_path.items():
-            if not any(type(token) is int for token in path):
-                self.texts.setdefault(_name(path), _Common()).see(texts)
+            known = [text for text in texts if text]
+            if known and not any(type(token) is int for token in path):
+                self.texts.setdefault(_name(path), _Common()).see(known)
         patterns = _patterns(watch.track)
         if patterns.found_in([text for texts in by_path.values() for text in texts]):
             for at, record in enumerate(rows):
@@ -266,8 +263,6 @@ _SHAPES = (
 
 def _about_texts(name: str, texts: _Common) -> Iterator[tuple[str, str, str]]:
     total, start = texts.count, texts.start or ""
-    if not total and texts.blank >= _ENOUGH:
-        yield TEXT_CODE, f"{name} is empty in all {texts.blank:,} answers", "check that the answers were written"
     if total < _ENOUGH:
         return
     longest = max(map(len, texts.first))

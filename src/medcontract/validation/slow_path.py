@@ -146,6 +146,11 @@ def examine_structure(
     from medcontract.contracts.pydantic_errors import check_structure
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
+    if any(fault.code == "MC016" for fault in faults):
+        from medcontract.hints.values import not_a_number_hint
+
+        faults = [each._replace(hint=not_a_number_hint(each, schema)) if each.code == "MC016" else each
+                  for each in faults]  # fmt: skip
     if errors:
         from medcontract.hints.values import no_error, with_hints
 

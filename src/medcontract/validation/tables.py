@@ -50,7 +50,7 @@ class TableReader(RecordReader):
         known, there = [column.name for column in self.columns], set(self.names)
         self.collector.columns = list(self.names)
         self.collector.spread = {name: field for field, group in self.contract.spread.items() for name in group}
-        self.collector.renames = _renames(there, known)
+        self.collector.renames = _renames(there, known, self.contract)
         for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
             self.collector.add(self.explain_header(finding))
             self.all_invalid = True  # every row has that column
@@ -157,13 +157,17 @@ class TableReader(RecordReader):
         return named._replace(name=name, message="are empty", expected=()) if is_empty else named._replace(name=name)
 
 
-def _renames(names: set[str], known: list[str]) -> dict[str, str]:
+def _renames(names: set[str], known: list[str], contract: CompiledContract) -> dict[str, str]:
+    """Return the columns that mean a missing one; `id` does not if it may be made of several."""
     unknown, missing = names.difference(known), set(known) - names
     if not unknown or not missing:
         return {}
-    from medcontract.contracts.suggestions import pair_renamed
+    from medcontract.contracts.suggestions import folded, pair_renamed
+    from medcontract.hints.keys import key_parts
 
-    return pair_renamed(unknown, missing)
+    found = pair_renamed(unknown, missing)
+    is_joined = len(key_parts(names, contract)) > 1
+    return {name: field for name, field in found.items() if not is_joined or folded(name) != "id"}
 
 
 class CsvReader(TableReader):
