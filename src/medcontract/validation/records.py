@@ -151,7 +151,7 @@ def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Fin
 _BATCH = 256
 """Valid records that are passed to scoring at a time, unless they are large."""
 _MOST_LANDMARKS = 4096
-_MOST_EXPLAINED = 1000
+_MOST_EXPLAINED = 200
 Progress = Callable[[int, int], None]
 """Called regularly with the number of bytes read and the total."""
 
