@@ -34,8 +34,8 @@ from medcontract.scoring.benchmark.metrics import (
     REASONING,
     Settings,
     measured,
-    normalized_sides,
     required_metrics,
+    side_of,
 )
 from medcontract.scoring.benchmark.rescoring import add_combined
 from medcontract.scoring.benchmark.samples import shown_parts
@@ -80,12 +80,11 @@ class _Metric:
         self._breakdown = []
         references, predictions = self._validated(expected, predicted)
         values: list[Fraction] = []
-        said, answers = [each.reference for each in references], [each.prediction for each in predictions]
-        known = normalized_sides(self._terms, self._settings, said, markers=False)
-        predicted_sides = normalized_sides(self._terms, self._settings, answers, markers=True)
-        for reference, *sides in zip(said, known, predicted_sides, strict=True):
-            required = required_metrics(self._settings, reference)
-            found = measured(self._terms, self._settings, required, *sides).get(self.name)
+        for reference, prediction in zip(references, predictions, strict=True):
+            known = side_of(self._terms, self._settings, reference.reference, markers=False)
+            said = side_of(self._terms, self._settings, prediction.prediction, markers=True)
+            required = required_metrics(self._settings, reference.reference)
+            found = measured(self._terms, self._settings, required, known, said).get(self.name)
             if found is None:
                 self._breakdown.append({"score": None})
                 continue

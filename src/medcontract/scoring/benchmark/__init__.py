@@ -52,7 +52,7 @@ from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.plausibility import Watch
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
-from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
+from medcontract.scoring.scorer import Answers, Documents, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import (
     Auxiliary,
     Comparison,
@@ -60,12 +60,15 @@ from medcontract.scoring.track import (
     Imitation,
     Option,
     Ranking,
+    Result,
     ResultFields,
     Roles,
     Track,
 )
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
+    from medcontract.contracts import benchmark as contract
     from medcontract.scoring.resampling import Samples
     from medcontract.uncertainty.figures import Resampling
 
@@ -81,7 +84,7 @@ class _Row(NamedTuple):
     task: str
     sample: str
     requires: tuple[str, ...]
-    mark: Any
+    mark: Mark | Unscored | None
 
 
 class _Task(NamedTuple):
@@ -137,18 +140,17 @@ class BenchmarkScorer(Scorer):
         measuring = Measuring(terms, settings, take_given, custom, options)
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,
-            measure=measuring.measure, measure_all=measuring.measure_all,
-            watch=Watch(track="benchmark", texts=texts_of),
+            measure=measuring.measure, watch=Watch(track="benchmark", texts=texts_of),
             own_truth=partial(OwnTruth, item) if truth == submission else None,
         )  # fmt: skip
         self.pairs = (pair,)
         self._computed = settings.computed
 
-    def combined(self, documents: Mapping[str, Any]) -> dict[str, CombinedScore] | None:
+    def combined(self, documents: Documents) -> dict[str, CombinedScore] | None:
         weights = weighting(documents.get(WEIGHTS), self.options.options)
         return {name: CombinedScore(**how) for name, how in weights.describe().items()} if weights else None
 
-    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Finished:
+    def rescore(self, name: str, result: Any, documents: Documents, fields: Mapping[str, str]) -> Finished:
         """Add a combined score to a report; everything else in it stays unchanged."""
         weights = weighting(documents.get(WEIGHTS), self.options.options)
         if weights is None:
@@ -193,10 +195,10 @@ class BenchmarkScorer(Scorer):
             warnings.append(f"scores in the submission are ignored: {plural(data.ignored, 'sample')} (given_scores)")
         return Notes(warnings=tuple(warnings), remarks=tuple(stuffing.remarks(pair.submission, data.rationales)))
 
-    def probe(self, record: Any) -> bool:
+    def probe(self, record: contract.Prediction | contract.Sample) -> bool:
         return has_answer(record)
 
-    def remarks(self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any]) -> Iterator[Remark]:
+    def remarks(self, pairings: Mapping[str, Pairing], documents: Documents) -> Iterator[Remark]:
         """Records with nothing to score: an export without the texts of the model."""
         for pairing in pairings.values():
             probes = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is bool]
@@ -211,7 +213,7 @@ class BenchmarkScorer(Scorer):
 
     def figures(self, tally: Tally) -> Finished:
         data: _Data = tally.data
-        header: dict[str, Any]
+        header: JsonObject
         weights: Weighting | None
         header, weights = tally.context
         tasks = {name: task.metrics(self._in_order) for name, task in sorted(data.tasks.items())}
@@ -228,7 +230,7 @@ class BenchmarkScorer(Scorer):
             combined = found.overall
             tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
             overall = with_first(name, combined, overall)
-        report: dict[str, Any] = {
+        report: JsonObject = {
             **{name: value for name, value in header.items() if value is not None},
             "overall_scores": _doubles(overall),
             "task_scores": {name: _doubles(metrics) for name, metrics in tasks.items()},
@@ -248,13 +250,13 @@ class BenchmarkScorer(Scorer):
             headline_name=weights.metric_name if weights else None,
         )  # fmt: skip
 
-    def resampled(self, answers: Answers, samples: Samples, result: Mapping[str, Any]) -> Resampling:
+    def resampled(self, answers: Answers, samples: Samples, result: Result) -> Resampling:
         from medcontract.scoring.benchmark.resampled import resampled
 
         weights = weighting(answers.documents.get(WEIGHTS), self.options.options)
         return resampled(answers, samples, result, weights)
 
-    def _details(self, rows: Sequence[_Row], tasks: Mapping[str, _Task]) -> list[dict[str, Any]]:
+    def _details(self, rows: Sequence[_Row], tasks: Mapping[str, _Task]) -> list[JsonObject]:
         """Every sample by task and id: its metrics and their components."""
         return [
             {
@@ -321,13 +323,13 @@ def _complete(protocol: Protocol, options: ScoringOptions) -> Protocol:
     return protocol.following("own_metrics", ", ".join(custom)) if custom else protocol
 
 
-def _for_participants(result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+def _for_participants(result: JsonObject, headline: float | None) -> JsonObject:
     """Without figures by task and by sample."""
     metadata = {name: value for name, value in result.get("metadata", {}).items() if name != "samples"}
     return {"model_id": result.get("model_id"), "overall_scores": result["overall_scores"], "metadata": metadata}
 
 
-def _right_answers(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _right_answers(records: Sequence[JsonObject]) -> list[JsonObject]:
     return [{"prediction": record["reference"]} for record in records]
 
 
@@ -409,7 +411,7 @@ def _doubles(metrics: Metrics) -> dict[str, float]:
     return {name: rounded(value) for name, value in metrics.items()}
 
 
-def weighting(document: Any, options: Mapping[str, Any]) -> Weighting | None:
+def weighting(document: contract.Weights | None, options: Mapping[str, Any]) -> Weighting | None:
     """The weighting in a file and in options. Raises `CallError` if they contradict each other."""
     weights, name = options.get("weights"), options.get("metric_name")
     if name is not None and not name.strip(BLANKS):
@@ -430,12 +432,12 @@ def weighting(document: Any, options: Mapping[str, Any]) -> Weighting | None:
     return Weighting(found.weights, name or found.metric_name, renormalize, tuple(custom.items()))
 
 
-def _header(answers: Answers, submission: str) -> dict[str, Any]:
+def _header(answers: Answers, submission: str) -> JsonObject:
     header = answers.headers.get(submission, {})
     return {"model_id": header.get("model_id"), "timestamp": answers.settings.get("timestamp")}
 
 
-def _breakdown(mark: Any) -> dict[str, Any]:
+def _breakdown(mark: Mark | Unscored | None) -> JsonObject:
     if isinstance(mark, Mark):
         return mark.parts or {}
     return {"unprocessed": mark.why if isinstance(mark, Unscored) else "no record"}

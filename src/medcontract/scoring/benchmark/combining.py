@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, Wording, WrongWeights, words
 from medcontract.problems import is_plain, plain_name
 from medcontract.scoring.benchmark.comparing import table_in
 from medcontract.scoring.rational import ZERO, mean
+from medcontract.types import JsonObject
+
+if TYPE_CHECKING:
+    from medcontract.contracts import benchmark as contract
+    from medcontract.scoring.track import Result
 
 COMBINED = "combined_score"
 """The default name of the combined score."""
@@ -43,10 +48,10 @@ class Weighting(NamedTuple):
     def categories(self) -> Categories:
         return {**CATEGORIES, **dict(self.custom)}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """As shown in a report: by the name of the score, because there may be several."""
         weights = {name: float(weight) for name, weight in self.weights}
-        described: dict[str, Any] = {"weights": weights, "renormalize_missing": self.renormalize}
+        described: JsonObject = {"weights": weights, "renormalize_missing": self.renormalize}
         if self.custom:
             described["categories"] = {name: list(metrics) for name, metrics in self.custom}
         return {self.metric_name: described}
@@ -62,7 +67,7 @@ class Combined(NamedTuple):
     """Weights that match nothing in any task."""
 
 
-def weighting_of(document: Any) -> Weighting:
+def weighting_of(document: contract.Weights) -> Weighting:
     """The weighting in a file of `benchmark/weights`. A weight is the shortest decimal of its double."""
     weights = tuple((name, Decimal(repr(float(weight)))) for name, weight in document.weights.items())
     renormalize = True if document.renormalize_missing is None else document.renormalize_missing
@@ -143,7 +148,7 @@ def parse_weights(given: Any) -> tuple[tuple[str, Decimal], ...]:
     return checked_weights(found)
 
 
-def checked_weights(weights: Mapping[str, Any]) -> tuple[tuple[str, Decimal], ...]:
+def checked_weights(weights: Mapping[str, object]) -> tuple[tuple[str, Decimal], ...]:
     """Weights as exact decimals; that of a float is the shortest one. Raises `CallError`."""
     from medcontract.scoring.protocol import decimal
 
@@ -153,7 +158,7 @@ def checked_weights(weights: Mapping[str, Any]) -> tuple[tuple[str, Decimal], ..
     return tuple(found.items())
 
 
-def stated_options(report: Mapping[str, Any]) -> dict[str, Any]:
+def stated_options(report: Result) -> JsonObject:
     """Return the options that a report with a combined score was made with: it states them, and that score is first.
 
     Raises `CallError` if they could not have been used.

@@ -6,18 +6,22 @@ Each function takes texts that were normalized by `normalizers.terms`, and retur
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache, partial
-from itertools import repeat
+from functools import cache, lru_cache
 from math import lcm
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.terms import CATEGORIES, Markers, Terms, line_kinds
 from medcontract.scoring.folding import bare_signs, longest_common_subsequence
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ONE, ZERO
+from medcontract.types import JsonObject
+
+if TYPE_CHECKING:
+    from medcontract.contracts import benchmark as contract
+    from medcontract.contracts.benchmark import Answer
 
 CLINICAL, REASONING, DIAGNOSTIC = "clinical_accuracy", "reasoning_quality", "diagnostic_accuracy"
 EXACT_MATCH, ROUGE_L = "exact_match", "rouge_l"
@@ -92,54 +96,28 @@ class Side(NamedTuple):
 _NO_SIGNS = (None, None)
 
 
-def normalized_sides(terms: Terms, settings: Settings, said: Sequence[Any], markers: bool) -> Iterator[Side]:
-    """Normalize references or, with `markers`, predictions.
-
-    This is done step by step: what a step needs stays in the cache of the CPU, which is much faster.
-    """
-    answers = [_normalized(terms.normalize_spaced, each.answer) for each in said]
-    names = [_names(terms, *each) for each in zip(said, answers, strict=True)]
-    rationales = [_normalized(terms.normalize_spaced, each.rationale) for each in said]
-    found = [_markers(terms, *each) for each in zip(said, rationales, strict=True)] if markers else repeat(Markers())
-    only_names = terms.facts_are_about_names and not settings.compare_answers
-    return map(partial(_side, terms, only_names), said, answers, names, rationales, found)
-
-
-def _side(
-    terms: Terms,
-    only_names: bool,
-    said: Any,
-    answer: str | None,
-    names: Collection[str],
-    rationale: str | None,
-    markers: Markers,
-) -> Side:
-    """`names` are those in the normalized answer: often `only_names` are compared."""
-    given = _given(terms, said.entities) if said.entities is not None else None
+def side_of(terms: Terms, settings: Settings, said: Answer, *, markers: bool) -> Side:
+    """Normalize a reference or, with `markers`, a prediction."""
+    answer = _normalized(terms.normalize_spaced, said.answer)
+    rationale = _normalized(terms.normalize_spaced, said.rationale)
     diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
+    names: Collection[str] = ()
+    if answer and said.answer and said.entities is None:  # abbreviations are found, but not compared as words
+        names = terms.names(terms.with_long_forms(said.answer, answer))
+    found = Markers()
+    if markers and rationale and said.rationale:
+        structure, evidence, fallacies = terms.markers(rationale)
+        found = Markers(structure | line_kinds(said.rationale), evidence, fallacies)
     bare: tuple[str | None, str | None] = _NO_SIGNS
     if answer == "" or diagnosis == "":
         bare = bare_signs(said.answer, answer), bare_signs(said.diagnosis, diagnosis)
+    only_names = terms.facts_are_about_names and not settings.compare_answers
     kept = "" if only_names and not terms.entity_names.isdisjoint(names) else answer or ""
-    return Side(kept, rationale, diagnosis, tuple(names), given, bare, markers)
+    given = _given(terms, said.entities) if said.entities is not None else None
+    return Side(kept, rationale, diagnosis, tuple(names), given, bare, found)
 
 
-def _names(terms: Terms, said: Any, answer: str | None) -> Collection[str]:
-    """The names in an answer, if no entities were given. Abbreviations are only found here, not compared as words."""
-    if not answer or said.entities is not None:
-        return ()
-    return terms.names(terms.with_long_forms(said.answer, answer))
-
-
-def _markers(terms: Terms, said: Any, rationale: str | None) -> Markers:
-    """The markers in a normalized rationale, with the kinds of lists in it as written."""
-    if not rationale:
-        return Markers()
-    structure, evidence, fallacies = terms.markers(rationale)
-    return Markers(structure | line_kinds(said.rationale), evidence, fallacies)
-
-
-def _given(terms: Terms, entities: Any) -> Entities:
+def _given(terms: Terms, entities: contract.Entities) -> Entities:
     lists = {name: getattr(entities, name) or () for name in CATEGORIES}
     return {
         name: frozenset(terms.normalize(each) or each.strip(BLANKS) for each in names) for name, names in lists.items()
@@ -158,49 +136,30 @@ class Measured(NamedTuple):
     """The value of a metric."""
 
     value: Fraction
-    explain: Callable[[], dict[str, Any]]
+    explain: Callable[[], JsonObject]
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> JsonObject:
         """The components of the value."""
         return self.explain()
 
 
 def clinical_accuracy(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
     """The weighted Jaccard index of entities; if neither side has any, whether the answers are equal."""
-    if reference.given is None and prediction.given is None:
-        common, either, some = _extracted(terms, settings, reference, prediction)
-    else:
-        common, either, some = _by_category(terms, settings, reference, prediction)
-    if some:
-        value = _fraction(common, either) if either else ZERO
-        return Measured(value, lambda: {"entities": _compared_entities(terms, reference, prediction)})
-    equal = _equal_answers(reference, prediction)
-    return Measured(ONE if equal else ZERO, lambda: {"entities": {}, "answers_equal": equal})
-
-
-def _extracted(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> tuple[int, int, bool]:
-    """The weight of common entities, that of all entities, and whether there are any. Each is in one category."""
-    entities, weights, categories = terms.entity_names, settings.entities, terms.categories
-    wanted, found = entities.intersection(reference.names), entities.intersection(prediction.names)
-    common = sum([weights[categories[name]] for name in wanted & found])
-    only_one = sum([weights[categories[name]] for name in wanted ^ found])
-    return common, common + only_one, bool(wanted or found)
-
-
-def _by_category(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> tuple[int, int, bool]:
-    """Like `_extracted`, for entities that may be in several categories."""
     wanted, found = _entities(terms, reference), _entities(terms, prediction)
     common = either = 0
     for name, weight in settings.entities.items():
         shared = len(wanted[name] & found[name])
         common += weight * shared
         either += weight * (len(wanted[name]) + len(found[name]) - shared)
-    return common, either, any(wanted.values()) or any(found.values())
+    if any(wanted.values()) or any(found.values()):
+        value = _fraction(common, either) if either else ZERO
+        return Measured(value, lambda: {"entities": _compared_entities(wanted, found)})
+    equal = _equal_answers(reference, prediction)
+    return Measured(ONE if equal else ZERO, lambda: {"entities": {}, "answers_equal": equal})
 
 
-def _compared_entities(terms: Terms, reference: Side, prediction: Side) -> dict[str, Any]:
-    wanted, found = _entities(terms, reference), _entities(terms, prediction)
+def _compared_entities(wanted: Entities, found: Entities) -> JsonObject:
     return {
         name: {
             "matched": sorted(wanted[name] & found[name]),
@@ -250,7 +209,7 @@ def reasoning_quality(terms: Terms, settings: Settings, reference: Side, predict
     )
     penalty = min(settings.most_penalty, settings.penalty * len(fallacies)) if fallacies else ZERO
 
-    def explain() -> dict[str, Any]:
+    def explain() -> JsonObject:
         return {
             **{name: Fraction(*share) for name, share in zip(SHARES, shares, strict=True)},
             "penalty": penalty,
@@ -350,7 +309,7 @@ _METRICS: dict[str, Callable[[Terms, Settings, Side, Side], Measured]] = {
 }
 
 
-def required_metrics(settings: Settings, said: Any) -> tuple[str, ...]:
+def required_metrics(settings: Settings, said: Answer) -> tuple[str, ...]:
     """The computed metrics that a reference requires: those whose field it has."""
     there = [text is not None and bool(text.strip(BLANKS)) for text in (said.answer, said.rationale, said.diagnosis)]
     return _required(settings.computed, said.entities is not None, *there)

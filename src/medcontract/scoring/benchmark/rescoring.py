@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from medcontract.errors import WrongWeights, option, words
 from medcontract.problems import plain_name
@@ -12,12 +12,18 @@ from medcontract.scoring.benchmark.combining import Weighting, combine, warn_unu
 from medcontract.scoring.benchmark.metrics import CLINICAL
 from medcontract.scoring.rational import rounded, rounded_or_none
 from medcontract.scoring.scorer import Finished
+from medcontract.types import JsonObject
+
+if TYPE_CHECKING:
+    from medcontract.contracts import benchmark as contract
 
 Number = TypeVar("Number", Fraction, float)
 _NO_GATE = "an existing report has no processing gate: how many samples were processed is not known"
 
 
-def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping[str, str]) -> Finished:
+def add_combined(
+    report: contract.BenchmarkReport, weights: Weighting, replace: bool, fields: Mapping[str, str]
+) -> Finished:
     """The report with a combined score. Raises `WrongWeights`."""
     said = {name: value for name, value in _plain(report).items() if value is not None}
     name = weights.metric_name
@@ -42,14 +48,14 @@ def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping
     )  # fmt: skip
 
 
-def _with_weights(metadata: dict[str, Any], weights: Weighting) -> dict[str, Any]:
+def _with_weights(metadata: JsonObject, weights: Weighting) -> JsonObject:
     """The metadata with the weights of this score added to those of others."""
     known = metadata.get("combined_scores")
     return {**metadata, "combined_scores": {**(known if isinstance(known, dict) else {}), **weights.describe()}}
 
 
-def _plain(report: Any) -> dict[str, Any]:
-    data: dict[str, Any] = report.model_dump(by_alias=True)
+def _plain(report: contract.BenchmarkReport) -> JsonObject:
+    data: JsonObject = report.model_dump(by_alias=True)
     data.pop("$schema", None)
     return data
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import islice
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -22,8 +21,8 @@ from medcontract.scoring.benchmark.metrics import (
     Side,
     computed_metrics,
     measured,
-    normalized_sides,
     required_metrics,
+    side_of,
 )
 from medcontract.scoring.benchmark.stuffing import Rationale, rationale_of
 from medcontract.scoring.custom_metrics import custom_metrics
@@ -32,15 +31,18 @@ from medcontract.scoring.marks import REPEATED, Unscored
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import ScoringOptions, shown_id
+from medcontract.types import JsonObject
+
+if TYPE_CHECKING:
+    from medcontract.contracts.benchmark import Answer, Prediction, ReferenceRecord, Sample
 
 KEY = ("task_id", "sample_id")
 _MORE = "score --show-values shows more"
-_BLOCK = 512
-"""Records that are measured step by step."""
 
 Value = Fraction | float
 """A metric of a sample: computed exactly, or given as a double."""
-MetricFunctions = Mapping[str, Callable[..., Any]]
+CustomMetric = Callable[..., Any]
+"""A function of a reference and a prediction, which may return anything."""
 
 
 class Item(Struct, gc=False):
@@ -50,15 +52,13 @@ class Item(Struct, gc=False):
     sample: str
     requires: tuple[str, ...]
     """The metrics that its reference requires."""
-    said: Any
-    """The reference as read, until the normalized one is kept or as long as custom metrics need it.
+    said: Answer | None
+    """The reference as read, until it is normalized or as long as custom metrics need it.
 
     None for a sample with an invalid or repeated record.
     """
     side: Side | None = None
-    """The normalized reference, once it is needed again."""
-    used: bool = False
-    """Whether a record of the sample was measured."""
+    """The normalized reference, once it is needed."""
 
 
 class Mark(NamedTuple):
@@ -67,7 +67,7 @@ class Mark(NamedTuple):
     values: dict[str, Value]
     given: tuple[str, ...]
     """The metrics that are given in the submission."""
-    parts: dict[str, Any] | None
+    parts: JsonObject | None
     """The components of computed metrics, if a breakdown was requested."""
     ignored: bool = False
     """Whether the submission has metrics that are ignored."""
@@ -75,20 +75,20 @@ class Mark(NamedTuple):
     """None if it is blank."""
 
 
-def item_of(settings: Settings, record: Any) -> Item:
+def item_of(settings: Settings, record: ReferenceRecord | Sample) -> Item:
     """The expected answer in a valid record."""
     said = record.reference
     return Item(record.task_id, record.sample_id, required_metrics(settings, said), said)
 
 
-def has_answer(record: Any) -> bool:
+def has_answer(record: Prediction | Sample) -> bool:
     """Whether a record of the submission contains something to score: a text, entities (even none), or scores."""
     said = record.prediction
     texts = (said.answer, said.rationale, said.diagnosis)
     return bool(record.scores) or said.entities is not None or any(text and text.strip(BLANKS) for text in texts)
 
 
-def texts_of(record: Any) -> Iterator[tuple[Path, str]]:
+def texts_of(record: Prediction | Sample) -> Iterator[tuple[Path, str]]:
     """The texts of a record that are scored, with their paths."""
     said = record.prediction
     if said.answer:
@@ -99,7 +99,7 @@ def texts_of(record: Any) -> Iterator[tuple[Path, str]]:
         yield ("prediction", "diagnosis"), said.diagnosis
 
 
-def checked_custom_metrics(protocol: Protocol) -> dict[str, Callable[..., Any]]:
+def checked_custom_metrics(protocol: Protocol) -> dict[str, CustomMetric]:
     """Custom metrics by name. Raises `CallError` for one that has the name of a computed metric."""
     found = custom_metrics()
     taken = [name for name in computed_metrics(protocol) if name in found]
@@ -117,45 +117,15 @@ class Measuring(NamedTuple):
     settings: Settings
     take_given: bool
     """Whether metrics that are given in records count."""
-    custom: MetricFunctions
+    custom: Mapping[str, CustomMetric]
     options: ScoringOptions
 
-    def measure(self, item: Item, record: Any) -> Mark | Unscored:
-        """The metrics of one record."""
-        (mark,) = self.measure_all((item,), (record,))
-        return mark
-
-    def measure_all(self, items: Iterable[Item], records: Sequence[Any]) -> Iterator[Mark | Unscored]:
-        """The metrics of many records, in blocks: this is faster, and takes little memory."""
-        items = iter(items)
-        for start in range(0, len(records), _BLOCK):
-            block = records[start : start + _BLOCK]
-            expected = list(islice(items, len(block)))
-            wanted = self._normalized(expected)
-            said = [record.prediction for record in block]
-            sides = normalized_sides(self.terms, self.settings, said, markers=True)
-            yield from map(self._mark, expected, wanted, block, sides)
-
-    def _normalized(self, items: Sequence[Item]) -> list[Side | None]:
-        """The normalized references. They are kept from the second time on: a single submission needs each once.
-
-        A ranking, which ignores given metrics, keeps them at once.
-        """
-        known = [item.side for item in items]
-        new = [(at, item, item.said) for at, item in enumerate(items) if known[at] is None and item.said is not None]
-        sides = normalized_sides(self.terms, self.settings, [said for _, _, said in new], markers=False)
-        for (at, item, said), side in zip(new, sides, strict=True):
-            known[at] = side
-            if item.used or not self.take_given:
-                item.side = side  # first, so that another thread finds one or the other
-                item.said = said if self.custom else None
-            item.used = True
-        return known
-
-    def _mark(self, item: Item, wanted: Side | None, record: Any, side: Side) -> Mark | Unscored:
+    def measure(self, item: Item, record: Prediction | Sample) -> Mark | Unscored:
         """Computed metrics, then custom ones, then those given in the record: the later takes precedence."""
+        wanted = self._reference(item)
         if wanted is None:  # there is another record of this sample
             return REPEATED
+        side = side_of(self.terms, self.settings, record.prediction, markers=True)
         computed = measured(self.terms, self.settings, item.requires, wanted, side)
         values: dict[str, Value] = {name: each.value for name, each in computed.items()}
         for name, function in self.custom.items():
@@ -168,15 +138,20 @@ class Measuring(NamedTuple):
         parts = self._parts(computed, given) if self.options.breakdown else None
         return Mark(values, tuple(sorted(given)), parts, bool(scores) and not self.take_given, rationale_of(side))
 
-    def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> dict[str, Any]:
+    def _reference(self, item: Item) -> Side | None:
+        """The normalized reference, which is kept instead of the one as read, unless custom metrics need that."""
+        if item.side is None and item.said is not None:
+            item.side = side_of(self.terms, self.settings, item.said, markers=False)
+            item.said = item.said if self.custom else None
+        return item.side
+
+    def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> JsonObject:
         """The components of the metrics that were not given."""
         show = self.options.values
         return {name: shown_parts(each.parts, show) for name, each in computed.items() if name not in given}
 
 
-def _call_custom(
-    name: str, function: Callable[..., Any], item: Item, prediction: Any, show_error: bool
-) -> float | None:
+def _call_custom(name: str, function: CustomMetric, item: Item, prediction: Answer, show_error: bool) -> float | None:
     """A custom metric: a number from 0 to 1, or None if it does not apply."""
     where = f"the metric '{name}' failed for sample {shown_id(item.sample)} of task {shown_id(item.task)}"
     try:
@@ -193,9 +168,9 @@ def _call_custom(
     return number
 
 
-def shown_parts(parts: Mapping[str, Any], values: bool) -> dict[str, Any]:
+def shown_parts(parts: Mapping[str, object], values: bool) -> JsonObject:
     """The components of a metric as JSON: numbers rounded; terms, or only how many if values are not shown."""
-    shown: dict[str, Any] = {}
+    shown: JsonObject = {}
     for name, part in parts.items():
         if isinstance(part, Fraction):
             shown[name] = rounded(part)
@@ -213,7 +188,7 @@ class _Known(Struct):
 
     task_id: str
     sample_id: str
-    reference: Any
+    reference: Any  # its canonical form is that of what it is, so the hints of this class are read
 
 
 class OwnTruth(Expected):
@@ -253,7 +228,7 @@ class OwnTruth(Expected):
                 self._expect_sample(item, reference)
         return ()
 
-    def _expect_sample(self, item: Item, reference: Any) -> None:
+    def _expect_sample(self, item: Item, reference: Answer) -> None:
         said = reference.model_dump() if hasattr(reference, "model_dump") else reference
         self._add_sample(item)
         self._content.add([_Known(item.task, item.sample, said)])
@@ -266,7 +241,7 @@ class OwnTruth(Expected):
             self.items[number] = Item(one.task, one.sample, (*one.requires, *item.requires), None)
 
 
-def _valid_answer(value: Any) -> Any:
+def _valid_answer(value: Any) -> Answer | None:
     """The reference of an invalid record, if that part is valid; otherwise None."""
     from pydantic import ValidationError
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from medcontract.problems import plain_name, plural
 from medcontract.results.tables import MOST_CASES, MOST_ROWS, Bars, Distribution, Table, more_rows, number
 from medcontract.scoring.benchmark.comparing import table_in
+from medcontract.types import JsonObject
 
 if TYPE_CHECKING:
     from medcontract.results.score import Score
@@ -30,7 +31,7 @@ def tables(score: Score) -> Iterator[Table]:
 
 
 def report_tables(
-    report: dict[str, Any], headline: str, counted_here: bool, interval_of: IntervalOf = _no_interval
+    report: JsonObject, headline: str, counted_here: bool, interval_of: IntervalOf = _no_interval
 ) -> Iterator[Table]:
     """The combined score and its weights first; the worst of many tasks, the first of many metrics.
 
@@ -55,12 +56,12 @@ def report_tables(
     yield from _finer(report, headline if combined else None, counted_here)
 
 
-def _combined(report: dict[str, Any], headline: str) -> dict[str, Any] | None:
+def _combined(report: JsonObject, headline: str) -> JsonObject | None:
     """How the combined score of this name was computed."""
     return dict(table_in(table_in(table_in(report, "metadata"), "combined_scores"), headline)) or None
 
 
-def _overall(headline: str, value: str, combined: dict[str, Any]) -> Table:
+def _overall(headline: str, value: str, combined: JsonObject) -> Table:
     """The combined score and its weights."""
     name = plain_name(headline)
     weights = [(f"weight of {plain_name(name)}", f"{weight:g}") for name, weight in combined["weights"].items()]
@@ -71,7 +72,7 @@ def _overall(headline: str, value: str, combined: dict[str, Any]) -> Table:
     return Table("Overall", ("combined score", "value"), [(name, value), *weights], "; ".join(notes))
 
 
-def _finer(report: dict[str, Any], combined: str | None, counted_here: bool) -> Iterator[Table]:
+def _finer(report: JsonObject, combined: str | None, counted_here: bool) -> Iterator[Table]:
     """Tasks, and samples if there are any. `combined` is the name of the combined score."""
     tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
     names = list(dict.fromkeys([*report["overall_scores"], *(name for _, metrics in tasks for name in metrics)]))
@@ -94,7 +95,7 @@ def _lowest(rows: Sequence[Scored]) -> Distribution | None:
     return Distribution("samples", "lowest metric of the sample", values) if values and inside else None
 
 
-def _parts(rows: Sequence[dict[str, Any]]) -> Table:
+def _parts(rows: Sequence[JsonObject]) -> Table:
     """The components of the metrics of the worst samples."""
     worst = nsmallest(
         MOST_CASES, rows, lambda row: (min(row["scores"].values(), default=2.0), row["task_id"], row["sample_id"])
