@@ -226,7 +226,8 @@ def from_json(data: Any) -> Any:
     module, _, attribute = name.rpartition(".")
     kind = getattr(import_module(module), attribute)
     _fields_of(kind)
-    return kind(**{field: from_json(each) for field, each in inside.items()})
+    make = getattr(kind, "from_fields", kind)  # of rows, whose types are made when they are needed
+    return make(**{field: from_json(each) for field, each in inside.items()})
 
 
 def _fields_of(kind: Any) -> tuple[str, ...]:

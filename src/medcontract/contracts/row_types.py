@@ -47,6 +47,11 @@ class NotFast(Exception):
 class Row(msgspec.Struct):
     """Base class of records. Another process does not have their type, so it gets one with the same attributes."""
 
+    @staticmethod
+    def from_fields(**fields: object) -> msgspec.Struct:
+        """Make a row of any type again, from the fields that a cache keeps."""
+        return _plain_row(tuple(fields), tuple(fields.values()))
+
     def __reduce__(self) -> tuple[Callable[..., msgspec.Struct], tuple[tuple[str, ...], tuple[object, ...]]]:
         names = _attributes(type(self))
         return _plain_row, (names, tuple(getattr(self, name) for name in names))

@@ -15,6 +15,7 @@ from medcontract.containers import ending_of
 from medcontract.errors import LIST_CONTRACTS, words
 from medcontract.problems import Finding
 
+_BRACKETS = re.compile(r"\[!?\]?[^\]\n]*\]")
 _DIGITS = re.compile(r"[0-9]+")
 _MOST_NAMES = 1000
 """Names in a folder that are compared with one that does not exist."""
@@ -175,7 +176,10 @@ class Exclude:
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
+        """Raises `re.error` for a range that ends before its start, such as `[z-a]`."""
         self._patterns = tuple(dict.fromkeys(patterns))
+        for bracket in _BRACKETS.findall("\n".join(self._patterns)):
+            re.compile(f"[{bracket[1:]}".replace("\\", r"\\").replace("[", r"\[").removeprefix("\\"))
         self._used: set[str] = set()
 
     def __call__(self, folder: str, path: str, is_folder: bool) -> bool:
