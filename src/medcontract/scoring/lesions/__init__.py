@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES
 from medcontract.errors import CallError
@@ -105,9 +105,17 @@ _MIN_TIMES = 3
 """With only two submissions, one is always the fastest and one the slowest."""
 
 
-def _model_of(answers: Answers) -> contract.Model | None:
+class _Measured(NamedTuple):
+    """What counts of a model file, in a form that a cache can keep."""
+
+    model_size_mb: float
+    inference_time_ms: float
+    gpu: bool
+
+
+def _model_of(answers: Answers) -> _Measured | None:
     model: contract.Model | None = answers.documents.get("lesions/model")
-    return model
+    return None if model is None else _Measured(model.model_size_mb, model.inference_time_ms, bool(model.gpu))
 
 
 def _counted_times(valid: Iterable[Tally]) -> list[Fraction]:
@@ -186,7 +194,7 @@ class LesionsScorer(Scorer):
 
     def notes(self, tally: Tally) -> Notes:
         present = {true for true, _ in tally.data}
-        model: contract.Model | None = tally.context
+        model: _Measured | None = tally.context
         lacking = None if model else "no model file (lesions/model)"
         if model and model.gpu:
             lacking = "the inference time was measured with a GPU"
@@ -366,7 +374,7 @@ def _f1_of(rows: Sequence[Sequence[int]], index: int) -> Fraction:
     return f1(hits, predicted - hits, sum(rows[index]) - hits)
 
 
-def _efficiency(model: contract.Model | None, protocol: Protocol) -> Fraction | None:
+def _efficiency(model: _Measured | None, protocol: Protocol) -> Fraction | None:
     if model is None or model.gpu:
         return None
     low, high = protocol["size_min_mb"], protocol["size_max_mb"]
