@@ -260,6 +260,8 @@ def _records_inside(value: Any, offset: int, contract: CompiledContract | None =
     path = _records_in(value)
     if path is None or not path.is_list or path.how == "{}":
         return None
+    if contract and isinstance(value, dict) and any(_is_list_of_records(member) for member in value.values()):
+        return None  # the list has another name: one key is missing, and one is unknown
     hint = _wrap(path.of("data"), contract or _record_contract(path.keys))
     return Finding("MC103", "expected an object with a list of records, got other objects around them", hint,
                    offset=offset)  # fmt: skip
