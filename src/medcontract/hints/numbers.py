@@ -17,7 +17,7 @@ _DECIMAL_COMMA = lazy_pattern(r"\s*-?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?\s*")
 _PLAIN_NUMBER = lazy_pattern(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
 _AMBIGUOUS = lazy_pattern(r"\s*-?[1-9][0-9]{0,2},[0-9]{3}\s*")
 """A decimal comma, or a thousands separator."""
-_PERCENT = lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*")
+_PERCENT = lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*(?:%|percent|per cent|pct|por ciento)\s*")
 _CLOCK = lazy_pattern(r"\s*[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?\s*")
 _DATE_LIKE = lazy_pattern(r"\s*([0-9]{4}([-./])[0-9]{2}\2[0-9]{2}.*|[0-9]{1,2}([-./])[0-9]{1,2}\3[0-9]{4}.*)\s*")
 _NUMBER_HINTS = (
@@ -27,7 +27,7 @@ _NUMBER_HINTS = (
     (lazy_pattern(r""), "write a number; it must not be empty"),
     (lazy_pattern(r"[A-Za-z_][\w.]*\((?:[^0-9]*)-?[0-9.]+(?:e-?[0-9]+)?\D.*\)|[A-Za-z_][\w.]*\(-?[0-9.]+(?:e-?[0-9]+)?\)"),
      "write the number alone, without the name of its type (in Python: value.item())"),
-    (lazy_pattern(r"\[+[^],]*\]+"), "write the number itself, without brackets"),
+    (lazy_pattern(r"[\[(]+[^]),]*,?[\])]+"), "write the number itself, without brackets"),
     (lazy_pattern(r"-?P(?:[0-9]+D)?T[0-9.HMS]+|-?[0-9]+ days?,? [-+]?[0-9]+:[0-9]{2}(?::[0-9.]+)?"),
      "write a number{unit}, not a duration (in pandas: column.dt.total_seconds())"),
     (lazy_pattern(r"[0-9.,]+ *(?:-|–|to|a|bis) *[0-9.,]+"), "write one number, not a range"),
@@ -35,7 +35,7 @@ _NUMBER_HINTS = (
     (lazy_pattern(r"(?:[<>≤≥~±]|[^\W\d_]{1,20}[ :.=]{1,2})? ?-?[0-9]+(?:[.,][0-9]+)?(?: ?[^-\w]?[^-\d_]{0,20})"),
      "write only the number"),
     (lazy_pattern(r"[^0-9]+"), "write a number, not a word"),
-    (lazy_pattern(r"[0-9.,]+ ?[/x×*:] ?[0-9.,]+.{0,20}"), "write one number"),
+    (lazy_pattern(r"[0-9.,]+ ?[/x×*:±] ?[0-9.,]+.{0,20}"), "write one number"),
 )  # fmt: skip
 """For strings that were meant as a number: the first pattern that matches."""
 _NO_VALUE = frozenset((-1, -9, -99, -999, -9999, 999, 9999, 99999))
@@ -95,7 +95,7 @@ def _unit_hint(text: str, field: str) -> str | None:
         return None
     expected, factor = unit_of(field), found.factor
     if factor == 1:
-        return "write only the number, without the unit"
+        return "write only the number, without the unit" + (", and with a dot" if "," in found.number else "")
     if factor is None or expected is None:
         return (
             f"convert it to {expected}, and write only the number"

@@ -25,6 +25,7 @@ Spread = Mapping[str, Sequence[str]]
 _DATE_HINTS = (
     (lazy_pattern(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"),
      "write it with hyphens: 2026-05-31"),
+    (lazy_pattern(r"[0-9]{4}[/.][0-9]{2}[/.][0-9]{2}.*"), "write it with hyphens: 2026-05-31"),
     (lazy_pattern(r"[0-9]{4}-[0-9]{2}"), "add the day: 2026-05-31"),
     (lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+ ?[-+][0-9]{2}:?[0-9]{2}"),
      "write the offset as -05:00, without a blank before it"),
@@ -130,7 +131,7 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
 def _other_hint(finding: Finding, given: Any, nodes: Sequence[Any], parsed: Any, schema: dict[str, Any]) -> str | None:
     """Return the hint about a value for which nothing more exact is known."""
     if finding.expected == ("object",):
-        is_list = not finding.path and isinstance(given, list)
+        is_list = not finding.path and isinstance(given, list) and all(isinstance(each, dict) for each in given)
         return "write its records into the outer list" if is_list else _object_hint(finding.path, schema)
     if finding.got == "null" and all(node == {"type": "string"} for node in nodes):
         return 'if there is none, write an empty string: ""'
@@ -343,6 +344,8 @@ def _list_hint(given: Any, items: str = "") -> str | None:
         return "write a list: [ … ] instead of { … }, with the values only"
     if isinstance(given, str) and given.lstrip().startswith("["):
         return NOT_A_STRING
+    if isinstance(given, str) and items == "object":
+        return "write a list of objects: [ { … }, { … } ]"
     if isinstance(given, str) and (of_names or re.search(r"[,;|]", given)):
         return 'write a list of strings: ["…", "…"]'
     return None if given is None else "put the value into a list: [ … ]"

@@ -29,7 +29,7 @@ from medcontract.validation.dispatch import Part
 _EXAMPLES = 3
 _CODES = ("MC302", "MC303")
 _ANSWERED = "see MC502: it may be answered under an id with another spelling"
-_UNLIKE = "no expected id is similar: check that these are the answers to these cases"
+_UNLIKE = "compare it with the expected ids, and check that these are the answers to these cases"
 
 
 def answers_check(session: Session) -> Check:
