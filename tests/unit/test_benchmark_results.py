@@ -113,7 +113,7 @@ class TestTables:
         assert line(page.partition("## Peak")[2], "`score`")[1:] == ["350", "10.0", "120", "200", "200", "400", "600"]
         speeds = ["15.0", "50,000", "83,333", "80,000", "66,667", "33,333"]
         assert line(page.partition("## Records")[2], "`score`")[1:] == speeds
-        assert "to start it takes 2.5 s and 150 MB of memory" in page
+        assert "starting it takes 2.5 s and 150 MB of memory" in page
         assert "2 CPUs; medcontract 0.1.0; medians of 5 interleaved runs" in page
 
     def test_what_is_missed_is_listed(self) -> None:

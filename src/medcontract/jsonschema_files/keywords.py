@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -31,6 +32,8 @@ Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]
 Checked = dict[tuple[int, int], list[ValidationError]]
 """The errors that a reference found in a value, by the id() of the schema with the reference and of the value."""
+_REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
+_HEADROOM = 50
 
 
 class Applies(Protocol):
@@ -55,18 +58,31 @@ def validator_class(base: type[Validator], checked: Checked | None) -> type[Vali
         "dependencies": _dependencies, "dependentRequired": _dependencies, "anyOf": _any_of, "oneOf": _one_of,
         "unevaluatedProperties": _unevaluated_properties,
     }  # fmt: skip
-    if checked is not None:
-        ours["$ref"] = _reference(base.VALIDATORS["$ref"], checked)
+    for name in _REFERENCES & base.VALIDATORS.keys():
+        ours[name] = _reference(base.VALIDATORS[name], checked)
     made: type[Validator] = extend(base, {name: ours[name] for name in ours.keys() & base.VALIDATORS.keys()})  # type: ignore[no-untyped-call]  # missing from the stubs
     return made
+
+
+def _require_stack() -> None:
+    """Raise `RecursionError` before Python does: code in Rust that looks up a reference would panic, and print that."""
+    depth, frame = 0, sys._getframe().f_back
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back
+    if depth > sys.getrecursionlimit() - _HEADROOM:
+        raise RecursionError
 
 
 def _error(*names: str | int, at: str | None = None) -> ValidationError:
     return ValidationError("", cause=Names(*names), path=() if at is None else (at,))
 
 
-def _reference(original: Any, checked: Checked) -> Keyword:
+def _reference(original: Any, checked: Checked | None) -> Keyword:
     def keyword(validator: Applies, ref: str, instance: object, schema: Schema) -> Errors:
+        _require_stack()
+        if checked is None:
+            yield from original(validator, ref, instance, schema)
+            return
         key = id(schema), id(instance)
         if key not in checked:
             checked[key] = list(original(validator, ref, instance, schema))

@@ -628,8 +628,11 @@ def test_deep_documents(load: Load, schema: Any, monkeypatch: pytest.MonkeyPatch
     assert threading.active_count() == threads
 
 
-def test_too_deep_for_the_stack(load: Load) -> None:
-    """A schema that recurses very often per level, or a caller with a deep stack: a problem, not a crash."""
+def test_too_deep_for_the_stack(load: Load, capfd: pytest.CaptureFixture[str]) -> None:
+    """A schema that recurses very often per level, or a caller with a deep stack: a problem, not a crash.
+
+    Also where it is a look-up of a reference, in Rust, that has no stack left: it would panic.
+    """
     assert brief(load(RECURSIVE[3]), nested(40, {"v": 1})) == [("MC103", "/c" * 40 + "/v")]
     assert brief(load(RECURSIVE[3]), nested(99, {"v": 1})) == [("MC019", "")]
     loaded = load(RECURSIVE[0])
@@ -638,6 +641,8 @@ def test_too_deep_for_the_stack(load: Load) -> None:
         return below(levels - 1) if levels else brief(loaded, nested(99, {"v": 1}))
 
     assert below(600) == [("MC019", "")]
+    assert {below(levels)[0][0] for levels in range(250, 500)} == {"MC103", "MC019"}
+    assert "panicked" not in capfd.readouterr().err
 
 
 def test_hints_of_very_many_unknown_keys(load: Load) -> None:
