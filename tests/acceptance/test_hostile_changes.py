@@ -15,6 +15,7 @@ from tests.commands import Call
 from tests.scoring_files import CLASSES, guess, image, write
 
 import medcontract
+from medcontract.containers import BY_ENDING
 from medcontract.errors import FileChanged
 from medcontract.reading import chunks
 from medcontract.reading.source import Source
@@ -149,6 +150,45 @@ def test_files_are_not_read_once_more(tmp_path: Path, monkeypatch: pytest.Monkey
     for ending in ("json", "jsonl", "csv", "csv.gz"):
         sent = write(tmp_path, SENT, RIGHT, ending)
         assert told_hash(medcontract.score(truth(tmp_path), sent)) == sha256(sent)
+
+
+def same_slices(path: Path, cuts: Sequence[chunks.Span], digests: Sequence[str]) -> bool:
+    with path.open("rb") as stream:
+        found = chunks.hash_slices(stream, cuts)
+    return found is not None and found[1] == digests
+
+
+@pytest.mark.parametrize(("ending", "list_key"), [("json", "predictions"), ("jsonl", None), ("csv", None)])
+def test_slices_are_those_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, list_key: str | None
+) -> None:
+    """Slices that were read are compared with the file, to the byte; its hash is known then."""
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
+    path = write(tmp_path, SENT, RIGHT, ending)
+    path.write_bytes(path.read_bytes().replace(b"\r", b"") + b" " * 4096)
+    source = Source(path)
+    source.prepare()
+    cuts = chunks.spans(source, BY_ENDING[f".{ending}"], list_key, 3)
+    assert len(cuts) > 2
+    digests = []
+    for span in cuts:
+        each = chunks.Slice(str(path), path.name, span, source.limits)
+        each.watched = True
+        each.prepare()
+        with each.open() as stream:
+            stream.read()
+        digests.append(each.sha256())
+    with path.open("rb") as stream:
+        assert chunks.hash_slices(stream, cuts) == (sha256(path), digests)
+    data = bytearray(path.read_bytes())
+    for place in (0, len(data) // 2, cuts[1].start - 1, cuts[1].start, len(data) - 1):
+        changed = bytearray(data)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        assert not same_slices(path, cuts, digests)
+    for other in (data[:-1], data + b" ", b""):
+        path.write_bytes(other)
+        assert not same_slices(path, cuts, digests)
 
 
 # --- files that go --------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -10,11 +12,11 @@ from msgspec.structs import replace
 from medcontract.contracts import registry
 from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
 from medcontract.errors import CallError, FileChanged
-from medcontract.reading.chunks import RowGroups, Slice, Span
+from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source, Unreadable, open_source
+from medcontract.reading.source import Source, Unreadable, file_state, open_file, open_source
 from medcontract.scoring import tracks
 from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.pairing import Pairing
@@ -26,6 +28,7 @@ from medcontract.validation.records import Landmark, RecordsValidator, begin_lis
 from medcontract.validation.report import ProblemCollector
 from medcontract.validation.tables import TableReader
 
+_BUFFER = 1 << 18
 _ENDS_EARLY = ("MC030", "MC020")
 """A row that is not closed, or too large: it may go on after the chunk."""
 
@@ -36,7 +39,7 @@ class Chunk(NamedTuple):
     path: str
     """A path or an address: each process opens the file itself."""
     version: tuple[object, ...] | None
-    """The state of the file: the chunks of another version do not belong together."""
+    """The state of a file at an address: the chunks of another version do not belong together."""
     name: str
     contract: str
     span: Span
@@ -46,15 +49,16 @@ class Chunk(NamedTuple):
     last: bool
     whole: bool
     """Whether it is the whole file, which may be compressed, or in an archive."""
+    watched: bool
 
 
 class WholeFile(NamedTuple):
-    """A file whose bytes are hashed."""
+    """A file whose bytes are hashed, completely and in slices."""
 
     path: str
     version: tuple[object, ...] | None
     """As in `Chunk`."""
-    limits: Limits
+    spans: Sequence[Span]
 
 
 class Outcome(NamedTuple):
@@ -75,19 +79,22 @@ class Outcome(NamedTuple):
     start: int
     breaks: int
     """For CSV: the number of line breaks, with those of the header that was put before the chunk."""
+    digest: str
+    """The hash of the bytes that were read, if they are watched."""
     unpacked: int
     """The size of the rows of a Parquet file."""
 
 
-def do(sinks: PairingSinks | None, work: Chunk | WholeFile) -> Outcome | str | None:
+def do(sinks: PairingSinks | None, work: Chunk | WholeFile) -> Outcome | tuple[str, list[str]] | None:
     """Read a chunk, or hash a file. None if the file changed, or cannot be read here."""
     try:
         if isinstance(work, Chunk):
             return _outcome(work, sinks.fresh() if sinks else None)
-        source = open_source(work.path, work.limits)
-        source.prepare()
-        return source.sha256() if source.version == work.version else None
-    except (Unreadable, FileChanged):
+        if work.version is not None and file_state(work.path) != work.version:
+            return None
+        with io.BufferedReader(open_file(work.path), _BUFFER) as stream:
+            return hash_slices(stream, work.spans)
+    except (Unreadable, FileChanged, OSError):
         return None
 
 
@@ -100,6 +107,7 @@ def _source(chunk: Chunk) -> Source:
         source = RowGroups(chunk.path, chunk.name, chunk.span, chunk.limits)
     else:
         source = Slice(chunk.path, chunk.name, chunk.span, chunk.limits)
+    source.watched = chunk.watched
     try:
         source.prepare()
     except CallError as error:  # a package that is missing here
@@ -120,8 +128,8 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
         reader.collector = reader.collector.like()  # problems of the header are reported once
     accumulators = begin_list_rules(validator.contract, sink)
     validator.stream(accumulators)
-    if (source.address is None and not source.is_unchanged()) or (chunk.span.groups and validator.broken):
-        raise source.changed()  # or damaged: then no row of the file counts
+    if chunk.span.groups and validator.broken:
+        raise validator.source.changed()  # or damaged: then no row of the file counts
     read = getattr(reader, "file", None)
     file = read if isinstance(read, JsonFile) else None
     return Outcome(
@@ -132,7 +140,7 @@ def _outcome(chunk: Chunk, sink: Pairing | None) -> Outcome:
         header=file.header if file else [], list_at=file.list_at if file else None,
         outer=file.outer if file else None, start=file.start if file else 0,
         breaks=read.line_breaks if isinstance(read, CsvFile) else 0,
-        unpacked=validator.source.unpacked,
+        digest=validator.source.sha256() if chunk.watched else "", unpacked=validator.source.unpacked,
     )  # fmt: skip
 
 

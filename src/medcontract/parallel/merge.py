@@ -196,7 +196,8 @@ def _chunks(part: Part, pool: Pool) -> list[Chunk]:
     return [
         Chunk(
             path=source.location or "", version=source.version, name=name, contract=part.contract.id, span=span,
-            limits=source.limits, collector=part.collector.like(), last=span is found[-1], whole=len(found) == 1,
+            limits=source.limits, collector=part.collector.like(), last=span is found[-1],
+            whole=len(found) == 1, watched=source.watched,
         )
         for span in found
     ]  # fmt: skip
@@ -205,12 +206,15 @@ def _chunks(part: Part, pool: Pool) -> list[Chunk]:
 def _run(
     parts: Sequence[Part], plans: Sequence[Sequence[Chunk]], sinks: PairingSinks | None, pool: Pool
 ) -> list[list[_Piece]] | None:
-    """Return the chunks of each file and their outcomes. None if a file changed.
+    """The chunks of each file and their outcomes. None if a file changed.
 
     Files are hashed first: for a large one, that takes longer than reading a chunk.
     """
-    watched = [part.source for part in parts if part.source.watched]
-    whole = [WholeFile(source.location or "", source.version, source.limits) for source in watched]
+    whole = [
+        WholeFile(plan[0].path, plan[0].version, [chunk.span for chunk in plan])
+        for plan in plans
+        if _is_hashed_apart(plan)
+    ]
     work: list[Chunk | WholeFile] = [*whole, *(chunk for plan in plans for chunk in plan)]
     results: list[Any] = []
     done = 0
@@ -221,13 +225,35 @@ def _run(
         done += item.span.end - item.span.start if isinstance(item, Chunk) else 0
         report_read(parts, done)
     report_read(parts)
-    _refuse_changed(parts)
-    if not all(part.source.is_unchanged() for part in parts):
-        return None
-    for source, digest in zip(watched, results, strict=False):
-        source.note_digest(digest, read_here=False)
-    outcomes = iter(results[len(whole) :])
-    return [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
+    hashes, outcomes = iter(results[: len(whole)]), iter(results[len(whole) :])
+    files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
+    for part, pieces, plan in zip(parts, files, plans, strict=True):
+        if not _is_unchanged(part, pieces, next(hashes) if _is_hashed_apart(plan) else None):
+            return None
+    return files
+
+
+def _is_hashed_apart(plan: Sequence[Chunk]) -> bool:
+    """Whether the hash of a file is needed, and not that of its only chunk."""
+    return plan[0].watched and len(plan) > 1
+
+
+def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[str]] | None) -> bool:
+    """Whether all chunks are of the same version of the file. Its hash is noted. May raise `FileChanged`."""
+    watched = pieces[0].chunk.watched
+    if not part.source.is_unchanged():  # also before any chunk was read: then the hashes agree
+        if watched:
+            raise part.source.changed()
+        return False
+    if watched and len(pieces) == 1:
+        part.source.note_digest(pieces[0].outcome.digest, read_here=False)
+        return True
+    if hashes:
+        whole, digests = hashes
+        if any(piece.outcome.digest not in ("", digest) for piece, digest in zip(pieces, digests, strict=True)):
+            raise part.source.changed()
+        part.source.note_digest(whole, read_here=False)
+    return True
 
 
 def _merge_states(files: Sequence[_File], sink: Pairing | None) -> list[Accumulator] | None:

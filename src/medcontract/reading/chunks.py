@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Sequence
 from itertools import accumulate, islice
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,9 @@ from medcontract.reading.json_stream import JsonFile
 from medcontract.reading.limits import Limits
 from medcontract.reading.located_records import Broken, TooLarge
 from medcontract.reading.source import SeekableStream, Source, Unreadable, Watched
+
+if TYPE_CHECKING:
+    import hashlib
 
 SMALLEST = 3 << 20
 """The minimum size of a slice, in bytes."""
@@ -229,6 +232,30 @@ def _between_row_groups(source: Source, count: int) -> list[Span]:
     ]
 
 
+def hash_slices(stream: BinaryIO, cuts: Sequence[Span]) -> tuple[str, list[str]] | None:
+    """Return the hash of a file, and that of each slice as a file; None if the slices do not add up to the file."""
+    import hashlib  # it loads OpenSSL: only where the bytes are watched
+
+    whole = hashlib.sha256()
+    digests: list[str] = []
+    for span in cuts:
+        between = stream.read(span.start - stream.tell())
+        whole.update(between)
+        if between.strip() not in (b"", b","):
+            return None
+        part = hashlib.sha256(span.prefix)
+        _hash_up_to(span.end, stream, whole, part)
+        part.update(span.suffix)
+        digests.append(part.hexdigest())
+    return None if stream.read(1) else (whole.hexdigest(), digests)
+
+
+def _hash_up_to(end: int, stream: BinaryIO, *hashes: hashlib._Hash) -> None:
+    while block := stream.read(max(min(end - stream.tell(), _BLOCK), 0)):
+        for each in hashes:
+            each.update(block)
+
+
 class Slice(Source):
     """One slice of a file, readable like a file."""
 
@@ -249,6 +276,18 @@ class RowGroups(Source):
         super().__init__(path, name, limits)
         self._span = span
         self.row_groups = range(*span.groups) if span.groups else None
+
+    def sha256(self) -> str:
+        """Return the hash of its part of the file; empty for a file at an address, whose version is known."""
+        if self.version is not None:
+            return ""
+        with self.reading(), open(self._path, "rb") as stream:
+            stream.seek(self._span.start)
+            import hashlib
+
+            found = hashlib.sha256()
+            _hash_up_to(self._span.end, stream, found)
+        return found.hexdigest()
 
 
 class _Spliced(SeekableStream):

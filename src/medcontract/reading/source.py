@@ -179,8 +179,8 @@ class Source:
 
     @property
     def version(self) -> tuple[object, ...] | None:
-        """Return a value that is the same in each process, on any machine, and changes with the file; None: unknown."""
-        return self._before if isinstance(self._path, Address) else self._before[2:4] or None
+        """Return, for a file at an address, a value that is the same in each process, and changes with the file."""
+        return self._before if isinstance(self._path, Address) else None
 
     def sha256(self) -> str:
         """Return the hash of the bytes of the file itself. Raises `FileChanged` if they changed between reads."""
