@@ -404,9 +404,7 @@ def test_tables(contract: str, header: str, row: str, found: set[str | None]) ->
 
 
 @pytest.mark.parametrize(("value", "how"), [
-    ({"wrapper_state": "ok", "wrapped": [0]}, "data['wrapped']"),
     ({"rows": [{"row_idx": 1, "row": 0}], "total": 1}, "[each['row'] for each in data['rows']]"),
-    ({"first site": [0], "second site": [0]}, "[record for each in data.values() for record in each]"),
     ([[0], [0]], "[record for each in data for record in each]"),
     ([{"content": "text"}], "[json.loads(each['content']) for each in data]"),
     ({"version": 1, "dataframe_split": {"columns": ["report_id", "specialty"], "data": []}}, "df.to_dict('records')"),
