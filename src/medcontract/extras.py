@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from medcontract.errors import CallError
@@ -55,6 +56,8 @@ TABLES = "pass a path, bytes, a pandas DataFrame, an Arrow table (polars, pyarro
 
 def is_table(value: object) -> TypeGuard[TableLike]:
     """Check whether a value can only be meant as a table, without importing anything."""
+    if isinstance(value, str | PathLike):  # almost always
+        return False
     return is_frame(value) or is_arrow(value) or is_rows(value)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from medcontract.addresses import require_local
 from medcontract.errors import LOAD_PLUGIN, CallError, option, parameter, words
-from medcontract.extras import TABLES, TableLike, is_table, require
+from medcontract.extras import TABLES, TableLike, is_table
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -127,10 +127,10 @@ class CallOptions:
         from medcontract.evaluation.named_tables import given_tables
 
         given = list(given)
-        tables = [file for file in given if _is_table(file)]
-        frames = {name: value for name, value in self._named.items() if _is_table(value)}
+        tables = [file for file in given if is_table(file)]
+        frames = {name: value for name, value in self._named.items() if is_table(value)}
         named = {name: value for name, value in self._named.items() if isinstance(value, str | os.PathLike)}
-        paths = as_paths(file for file in given if not _is_table(file))
+        paths = as_paths(file for file in given if not is_table(file))
         read = [*self._track_files, self.protocol]
         found = given_files(paths, self.contract, schema, read, self.limits, self.excluded, named)
         if self.excluded and self.notice:
@@ -225,7 +225,7 @@ class CallOptions:
         options = {option.name for _, option in tracks.options().values()}
         files = {
             name: value for name, value in self.track_options.items()
-            if _is_table(value) or (isinstance(value, str | os.PathLike) and name not in options)
+            if is_table(value) or (isinstance(value, str | os.PathLike) and name not in options)
         }  # fmt: skip
         return {name: value for name, value in files.items() if contracts_named(name)}
 
@@ -271,7 +271,11 @@ class CallOptions:
                 raise CallError(words(f"'{name}' is given twice, as ", parameter(name), " and as ", each.wording))
             else:
                 changed[name] = value
-        return found, tuple((name, _exact(name, value)) for name, value in changed.items())
+        if not changed:
+            return found, ()
+        from medcontract.scoring.protocol import exact_text
+
+        return found, tuple((name, exact_text(name, value)) for name, value in changed.items())
 
     def _unknown(self, name: str) -> CallError:
         from medcontract.contracts.suggestions import did_you_mean
@@ -322,24 +326,12 @@ class CallOptions:
     @contextmanager
     def pool(self) -> Iterator[Pool | None]:
         """What reads large files, if the caller chose it. Raises `CallError`."""
-        if self.engine not in (None, "dask"):
-            raise CallError(f"unknown engine '{self.engine}'", "use dask")
-        if self.scheduler is not None and self.client is not None:
-            raise CallError("both a scheduler and a client are given", "pass only one of them")
-        if self.scheduler is not None and self.engine is None:
-            raise CallError(words(option("--scheduler"), " requires ", option("--engine", "dask")))
-        if self.engine is None and self.client is None:
+        if self.engine is None and self.client is None and self.scheduler is None:
             yield None
             return
-        require("distributed", "dask")
-        if self.scheduler is None and self.client is None:
-            require("cryptography", "dask")  # for the certificate of a local cluster
-        from medcontract.parallel.dask_pool import DaskPool, check_client, connected
+        from medcontract.parallel.dask_pool import chosen_pool
 
-        if self.client is not None:
-            check_client(self.client)
-        connection = connected(self.scheduler, self.jobs) if self.client is None else nullcontext(self.client)
-        with connection as its_client, DaskPool(its_client) as found:
+        with chosen_pool(self.engine, self.scheduler, self.client, self.jobs) as found:
             yield found
 
     @contextmanager
@@ -375,10 +367,6 @@ def path_of_contract(given: T, wanted: str, contract: str | None = None) -> T | 
 
 
 # --- single arguments
-
-
-def _is_table(value: object) -> TypeGuard[TableLike]:
-    return not isinstance(value, str | os.PathLike) and is_table(value)  # almost always a path
 
 
 def result_source(given: FileName | Result, contract: str, limits: Limits | None) -> Source:
@@ -437,7 +425,7 @@ def input_source(file: FileName | bytes | TableLike, contract: str | None, name:
         from medcontract.evaluation.files import input_file
 
         return input_file(file, name)
-    if not _is_table(file):
+    if not is_table(file):
         raise CallError(f"expected a file or a table, got {type(file).__name__}", TABLES)
     from medcontract.evaluation.named_tables import require_table_form
     from medcontract.validation.frames import frame_source
@@ -451,20 +439,6 @@ def file_source(path: str | Source, limits: Limits | None) -> Source:
     from medcontract.reading.source import Source, open_source
 
     return path if isinstance(path, Source) else open_source(path, limits)
-
-
-def _exact(name: str, value: object) -> str:
-    """Return a parameter as an exact string."""
-    from decimal import Decimal
-    from numbers import Integral, Real
-
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or not isinstance(value, Decimal | Real):
-        raise CallError(f"'{name}' must be a number or a string, not {type(value).__name__}")
-    if isinstance(value, Decimal):
-        return str(value)
-    return str(int(value)) if isinstance(value, Integral) else repr(float(value))
 
 
 def load_plugins(names: str | Iterable[str]) -> None:

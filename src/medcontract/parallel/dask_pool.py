@@ -14,11 +14,21 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from medcontract.errors import CallError, ConnectionLost, MedcontractError, PoolError, WorkKilled, report_plugin_errors
+from medcontract.errors import (
+    CallError,
+    ConnectionLost,
+    MedcontractError,
+    PoolError,
+    WorkKilled,
+    option,
+    report_plugin_errors,
+    words,
+)
+from medcontract.extras import require
 from medcontract.parallel.cpus import allowed
 from medcontract.parallel.environment import Environment
 from medcontract.parallel.pool import TRIES, Lost, Pool, PoolFailed, Running, Sent, Work
@@ -241,6 +251,24 @@ def _check_workers(client: Client) -> None:
 
 
 _ADDRESS = "pass its address, such as tcp://10.0.0.5:8786"
+
+
+@contextmanager
+def chosen_pool(engine: str | None, scheduler: str | None, client: Client | None, jobs: int | None) -> Iterator[Pool]:
+    """Use the cluster that the caller chose. Raises `CallError`."""
+    if engine not in (None, "dask"):
+        raise CallError(f"unknown engine '{engine}'", "use dask")
+    if scheduler is not None and client is not None:
+        raise CallError("both a scheduler and a client are given", "pass only one of them")
+    if scheduler is not None and engine is None:
+        raise CallError(words(option("--scheduler"), " requires ", option("--engine", "dask")))
+    require("distributed", "dask")
+    if client is not None:
+        check_client(client)
+    elif scheduler is None:
+        require("cryptography", "dask")  # for the certificate of a local cluster
+    with nullcontext(client) if client is not None else connected(scheduler, jobs) as used, DaskPool(used) as pool:
+        yield pool
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any
 
 from msgspec import Struct
@@ -263,3 +264,14 @@ SUBGROUPS = Parameter(
 )  # fmt: skip
 INTERVAL_PARAMETERS = (*(parameter.name for parameter in UNCERTAINTY), "gates_on")
 """The parameters that need intervals if they are changed."""
+
+
+def exact_text(name: str, value: object) -> str:
+    """Return the value of a parameter as a string that keeps all its digits. Raises `CallError`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, Decimal | Real):
+        raise CallError(f"'{name}' must be a number or a string, not {type(value).__name__}")
+    if isinstance(value, Decimal):
+        return str(value)
+    return str(int(value)) if isinstance(value, Integral) else repr(float(value))
