@@ -104,7 +104,7 @@ def is_archive(path: str) -> bool:
 
 
 def split_member(path: str) -> tuple[str, str] | None:
-    """Return the path of an archive and that of a file in it; None if it is not the path of a file in an archive."""
+    """Return the path of an archive and the path in it of a file; None if the file is in no archive."""
     if isinstance(path, Address):
         return path.split_member()
     at = path.find(SEPARATOR)

@@ -59,7 +59,7 @@ class _Metric:
 
     name: ClassVar[str]
     text_field: ClassVar[str]
-    """The field that a plain text stands for."""
+    """The field that a plain text is the value of."""
 
     def __init__(
         self, *, parameters: Mapping[str, object] | None = None, lexicon: FileName | bytes | None = None
@@ -73,7 +73,7 @@ class _Metric:
         self._breakdown: list[JsonObject] = []
 
     def calculate(self, expected: Answer | Sequence[Answer], predicted: Answer | Sequence[Answer]) -> float:
-        """The metric of a prediction, or the mean over several samples whose reference requires it.
+        """Return the metric of a prediction, or the mean over several samples whose reference requires it.
 
         Raises `InvalidData` for answers that violate their contract, and `CallError` if there is nothing to compute.
         """
@@ -196,17 +196,17 @@ class BenchmarkReport:
         return copied
 
     def to_json(self) -> str:
-        """The document that `medcontract score --result-only` prints."""
+        """Return the document that `medcontract score --result-only` prints."""
         return dumps(self._report)
 
     def to_markdown(self) -> str:
-        """A page: the combined score and its weights first, then the other metrics and the tasks."""
+        """Return a page: the combined score and its weights first, then the other metrics and the tasks."""
         from medcontract.rendering import markdown
 
         return markdown.write(self._page())
 
     def to_html(self) -> str:
-        """A page of HTML: the combined score and its weights first, then the other metrics and the tasks."""
+        """Return a page of HTML: the combined score and its weights first, then the other metrics and the tasks."""
         from medcontract.rendering import html
 
         return html.write(self._page())
@@ -224,7 +224,7 @@ class BenchmarkReport:
         return report(f"Report: {TRACK.id}", self.model_id, headline, self.overall_scores.get(headline), tables)
 
     def _headline(self) -> str:
-        """The first combined score whose weights are known; a report of another tool may contain anything there."""
+        """Return the first combined score with known weights; a report of another tool may contain anything there."""
         known = table_in(self._report.get("metadata") or {}, "combined_scores")
         return next((name for name in self.overall_scores if _is_weighting(known.get(name))), "")
 
@@ -234,7 +234,7 @@ class BenchmarkReport:
 
 
 def _is_weighting(value: Any) -> bool:
-    """Whether this describes a combined score as medcontract does."""
+    """Return whether this describes a combined score as medcontract does."""
     if not isinstance(value, dict) or not isinstance(value.get("renormalize_missing"), bool):
         return False
     weights, categories = value.get("weights"), value.get("categories", {})
@@ -247,7 +247,7 @@ def _is_weighting(value: Any) -> bool:
 
 
 def _load(data: Any, contract: str, name: str) -> Any:
-    """The validated value of a mapping or a file. Raises `InvalidData` and `CallError`."""
+    """Return the validated value of a mapping or a file. Raises `InvalidData` and `CallError`."""
     from medcontract.api import load
 
     if not isinstance(data, Mapping):

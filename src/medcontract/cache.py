@@ -2,7 +2,7 @@
 
 The cache is only an optimization: if it cannot be read or written, a notice says so, and work goes on without it.
 Files are complete as soon as they have their name, so that a process that is killed loses only what it was working on,
-and several processes can use one folder. Damaged files, and those of other versions, are ignored. A folder that others
+and several processes can use one folder. Damaged files, and files of other versions, are ignored. A folder that others
 could have written to is not used: it may contain wrong results.
 """
 
@@ -88,7 +88,7 @@ class ResultCache:
             return None
 
     def put(self, kind: str, key: str, value: object) -> None:
-        """Keep a value. One with classes that cannot be read again, such as those of a plugin, is not kept."""
+        """Keep a value. One with classes that cannot be read again, such as from a plugin, is not kept."""
         if not self._folder or not self._writable:
             return
         try:
@@ -183,7 +183,7 @@ _PACKAGES = tuple(f"{__package__}.{name}." for name in ("contracts", "evaluation
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON, equal for equal values. Raises `TypeError` for classes that are not those of results.
+    """Return a value as JSON, equal for equal values. Raises `TypeError` for classes other than of results.
 
     Anything that is not JSON is an object with the name of its class.
     """

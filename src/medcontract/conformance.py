@@ -55,7 +55,7 @@ class Agreement(NamedTuple):
 
 
 def suite_folder(given: str | None = None) -> Path:
-    """Return the folder of the suite: the given one, `conformance` here, or that of the source. Raises `CallError`."""
+    """Return the folder of the suite: the given one, `conformance` here, or in the source. Raises `CallError`."""
     here, source = Path(_FOLDER), Path(__file__).parents[2] / _FOLDER
     found = next(
         (path for path in ([Path(given)] if given else [here, source]) if (path / "version.json").is_file()), None
@@ -159,7 +159,7 @@ def compared(level: str, answer: Mapping[str, Any], *, verdicts: bool = False) -
 
 
 def _shown(value: Any, other: Any) -> str:
-    """Return an answer as text; of long lists of problems, only those that the other answer does not have."""
+    """Return an answer as text; of long lists of problems, only problems that the other answer does not have."""
     if isinstance(value, tuple) and isinstance(other, tuple) and len(value[1]) + len(other[1]) > _FEW:
         ok, problems = value
         only_here = [problem for problem in problems if problem not in other[1]]

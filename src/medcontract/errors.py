@@ -3,7 +3,7 @@
 ::
 
     MedcontractError
-    ├── CallError               wrong usage: the command line exits with 2
+    ├── CallError               usage error: the command line exits with 2
     │   ├── NotRecognized       the file matches no contract, or several equally well
     │   ├── UnknownContract     no contract has that id
     │   ├── WrongWeights        the weights of a combined score do not match the metrics

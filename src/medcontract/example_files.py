@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parent / "examples"
 
 
 def built_in_tracks() -> tuple[str, ...]:
-    """The built-in tracks."""
+    """Return the built-in tracks."""
     return tuple(sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()))
 
 
@@ -25,7 +25,7 @@ def copy_examples(track: str, folder: Path, force: bool = False) -> tuple[Path, 
 
 
 def _examples(track: str) -> dict[str, Path]:
-    """The example files of a track, by relative path of the copy."""
+    """Return the example files of a track, by relative path of the copy."""
     built_in = built_in_tracks()
     if track in built_in:
         home = EXAMPLES / track

@@ -39,7 +39,7 @@ def run_isolated(parse: Parser, stream: BinaryIO, *arguments: Any) -> Iterator[A
     if sys.platform == "emscripten":  # a browser, which has no processes
         yield from parse(stream, *arguments)
         return
-    idle = _idle.setdefault(os.getpid(), [])  # a forked process cannot use those of its parent
+    idle = _idle.setdefault(os.getpid(), [])  # a forked process cannot use its parent's
     done = 0
     while True:
         process = idle.pop() if idle else _Process()

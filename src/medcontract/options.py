@@ -314,7 +314,7 @@ class CallOptions:
     # what the call uses while it runs
 
     def stage(self, name: str) -> Callable[[int, int], None] | None:
-        """The function that gets the progress of a step."""
+        """Return the function that gets the progress of a step."""
         return None if self.progress is None else partial(self.progress, name)
 
     @contextmanager
@@ -325,7 +325,7 @@ class CallOptions:
 
     @contextmanager
     def pool(self) -> Iterator[Pool | None]:
-        """What reads large files, if the caller chose it. Raises `CallError`."""
+        """Provide what reads large files, if the caller chose it. Raises `CallError`."""
         if self.engine is None and self.client is None and self.scheduler is None:
             yield None
             return
@@ -381,7 +381,7 @@ def result_source(given: FileName | Result, contract: str, limits: Limits | None
 
 
 def as_paths(given: object) -> tuple[FileName, ...]:
-    """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
+    """Return a path, or an iterable of paths, as a tuple. Raises `CallError`."""
     if isinstance(given, str | os.PathLike):
         return (given,)
     if isinstance(given, bytes) or not isinstance(given, Iterable):

@@ -123,7 +123,7 @@ def json_text(value: object) -> str:
 
 
 def pointer(path: Path, plain: bool = False) -> str:
-    """The RFC 6901 pointer of a path. `plain`: with … in place of keys that may be data."""
+    """Return the RFC 6901 pointer of a path. `plain`: with … in place of keys that may be data."""
     if plain:
         path = tuple(token if is_plain(token) else "…" for token in path)
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
@@ -138,12 +138,12 @@ _PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]{0,63}\Z")
 
 
 def is_plain(token: Token) -> bool:
-    """Whether a key may be shown where values must not: it looks like an identifier, not like patient data."""
+    """Return whether a key may be shown where values must not: it looks like an identifier, not like patient data."""
     return isinstance(token, int) or _PLAIN.match(token) is not None
 
 
 def plain_name(name: str) -> str:
-    """A name that comes from the data, such as that of a metric, or … if it may be more than a name."""
+    """Return a name that comes from the data, such as of a metric, or … if it may be more than a name."""
     return name if is_plain(name) else "…"
 
 
@@ -152,31 +152,31 @@ _OF_NAMED_FILES = ("MC311", "MC312", "MC32")
 
 
 def is_cross_file(code: str) -> bool:
-    """Whether a code belongs to the range of rules across files: MC3xx, or 3xx with the prefix of a plugin."""
+    """Return whether a code belongs to the range of rules across files: MC3xx, or 3xx with the prefix of a plugin."""
     return code[-3:-2] == "3"
 
 
 def reveals_truth(code: str) -> bool:
-    """Whether the problem results from comparing files, so that its details must not be shown to participants."""
+    """Return whether the problem results from comparing files: participants must not see its details."""
     return is_cross_file(code) and not code.startswith(_OF_NAMED_FILES)
 
 
 CODES_OF_MISSING_VALUES = {"MC302"}
-"""Codes about a value that the file lacks: what is shown is that value. Plugins add those of their rules."""
+"""Codes about a value that the file lacks: what is shown is that value. Plugins add codes of their rules."""
 
 
 def empty_file(offset: int) -> Finding:
-    """The finding about an empty file; the offset is that after a byte order mark."""
+    """Return the finding about an empty file; the offset is that after a byte order mark."""
     return Finding("MC004", "the file is empty", "check that it was written completely", offset=offset)
 
 
 def plural(count: int, word: str) -> str:
-    """A count with its noun: 1 record, 1,000 records."""
+    """Return a count with its noun: 1 record, 1,000 records."""
     return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """The text on one line, shortened in the middle if it is long."""
+    """Return the text on one line, shortened in the middle if it is long."""
     if len(text) <= limit and text.isprintable():
         return text
     flat = "".join(c if c.isprintable() else "·" for c in text[: 4 * limit])
@@ -184,7 +184,7 @@ def shorten(text: str, limit: int = 60) -> str:
 
 
 def printable(text: str) -> str:
-    """The text as valid Unicode: bytes of a path that are not UTF-8 become replacement characters."""
+    """Return the text as valid Unicode: bytes of a path that are not UTF-8 become replacement characters."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:  # a lone surrogate that is not from a file name

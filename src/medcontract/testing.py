@@ -1,4 +1,4 @@
-"""Assertions for tests, such as those of a program that writes predictions.
+"""Assertions for tests, such as of a program that writes predictions.
 
 >>> from medcontract.testing import assert_valid
 >>> assert_valid(b"image_id,label\\ni1,NV\\n", "lesions/truth", name="truth.csv")
@@ -55,7 +55,7 @@ def assert_valid(
 def assert_ready(*files: FileName | TableLike, show_values: bool = False, **options: Any) -> None:
     """Raise `AssertionError`, with the checks that failed, if a submission would not be accepted.
 
-    Files and options are those of `medcontract.preflight`; with `strict=True`, warnings fail, too.
+    Files and options: as in `medcontract.preflight`; with `strict=True`, warnings fail, too.
     """
     __tracebackhide__ = True
     from medcontract.api import preflight

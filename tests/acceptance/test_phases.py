@@ -169,7 +169,7 @@ def test_a_frozen_phase(call: Call, falls: Path) -> None:
     ran = call(*given, "--phase-key", "phase.key", "--format", "json")
     assert ran.json["result"] == _score(call, "private")["result"]
     Path("other.key").write_bytes(b"another key of sixteen bytes")
-    assert "not that of the protocol" in call(*given, "--phase-key", "other.key").err
+    assert "differs from the key of the protocol" in call(*given, "--phase-key", "other.key").err
 
 
 def test_a_phase_without_cases(call: Call, falls: Path) -> None:

@@ -461,4 +461,4 @@ def test_a_truth_with_too_few_cases(call: Call, coin: tuple[Path, Path]) -> None
     drawn = next(each["headline"] for each in found["submissions"] if each["name"] == "prior")
     assert found["detectable"] > 1 - drawn
     assert _statuses(found)["detectable"] == "warning"
-    assert _detail(found, "detectable").endswith("also that of the right answers from those drawn at random")
+    assert _detail(found, "detectable").endswith("also the difference between right and random answers")

@@ -233,7 +233,7 @@ def test_explain(call: Call) -> None:
     ran = call("explain", *PLUGIN, "ECG303")
     assert (ran.code, "did you mean 'ECG301'" in ran.err) == (2, True)
     ran = call("explain", "STROKE101")
-    assert (ran.code, "the prefix STROKE may be those of a plugin: pass --plugin" in ran.err) == (2, True)
+    assert (ran.code, "the prefix STROKE may belong to a plugin: pass --plugin" in ran.err) == (2, True)
     ran = call("explain", "MC140")
     assert (ran.code, "did you mean 'MC" in ran.err) == (2, True)
 

@@ -198,7 +198,7 @@ def test_a_lexicon_and_weights(call: Call, tmp_path: Path) -> None:
     score = scored(call, *files, weights, "--lexicon", lexicon)
     verified(call, score, *files, weights, lexicon, code=0)
     found = verified(call, score, *files, weights, code=1)
-    assert found["reasons"][0].startswith("its protocol differs from that of this call: lexicon: ")
+    assert found["reasons"][0].startswith("its protocol differs from the protocol of this call: lexicon: ")
 
 
 def write_json(path: Path, value: Any) -> Path:
@@ -279,7 +279,7 @@ def test_another_version_of_the_protocol(call: Call, tmp_path: Path) -> None:
         used["fingerprint"] = fingerprint_of(used["id"], 1, used["parameters"])
 
     found = verified(call, scored(call, *files, plus=edit), *files, code=1)
-    assert found["reasons"][0].startswith("its protocol differs from that of this call: version 1 and 2; ")
+    assert found["reasons"][0].startswith("its protocol differs from the protocol of this call: version 1 and 2; ")
     assert not found["computed"]
 
 

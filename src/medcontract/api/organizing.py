@@ -52,7 +52,7 @@ TEMPLATE_FORMATS = ("json", "jsonl", "csv")
 
 
 def list_protocols() -> ProtocolList:
-    """The protocols of all tracks, with version and fingerprint; with a challenge, only that of it."""
+    """Return the protocols of all tracks, with version and fingerprint; with a challenge, only its protocol."""
     from medcontract.results.reference import ProtocolInfo, ProtocolList
     from medcontract.scoring import tracks
 
@@ -63,7 +63,7 @@ def list_protocols() -> ProtocolList:
 
 
 def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
-    """The protocol of a track: its parameters with their sources, and the formulas in words."""
+    """Return the protocol of a track: its parameters with their sources, and the formulas in words."""
     from medcontract.evaluation.protocols import document
     from medcontract.scoring import tracks
 
@@ -82,10 +82,10 @@ def freeze_protocol(
     max_unpacked: int | None = None,
     **track_options: object,
 ) -> Protocol:
-    """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
+    """Return the protocol of a track with the versions of everything that changes a score, to be kept as a file.
 
     With `truth`, files or folders, only scores against truths with the same content are made under it. `note` says why
-    it was frozen. Options of a track are those of `score` that are part of its protocol (`lexicon`, `match`,
+    it was frozen. Options of a track are options of `score` that are part of its protocol (`lexicon`, `match`,
     `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
     """
     options = CallOptions.of(locals())
@@ -105,9 +105,9 @@ def check_protocol(
     max_unpacked: int | None = None,
     **track_options: object,
 ) -> ProtocolCheck:
-    """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
+    """Return whether this medcontract scores under a frozen protocol, with every difference. True if it does.
 
-    `contract` can only be "medcontract/protocol". Options of a track are those of `freeze_protocol`: a custom lexicon
+    `contract` can only be "medcontract/protocol". Options of a track are as in `freeze_protocol`: a custom lexicon
     that was frozen must be given again.
     """
     options = CallOptions.of(locals())
@@ -127,7 +127,7 @@ def template(
     max_unpacked: int | None = None,
     notice: Notice | None = None,
 ) -> str:
-    """The text of an empty file of a contract, with one record for each case: an unfinished submission.
+    """Return the text of an empty file of a contract, with one record for each case: an unfinished submission.
 
     `cases` is a file with the expected ids, such as reports/cases or a truth. Only ids are copied, in the same order.
     What must be filled in is null, or an empty cell, which is not valid. `format` is "json", "jsonl" or "csv".
@@ -204,7 +204,7 @@ def new_challenge(
     """Create a challenge file to start from in a folder, and example files in its folder `example`.
 
     Fields, key and first metrics are inferred from the table `truth`, if it is given. Its values are not copied, except
-    for classes: those of the columns `classes`, and of columns with at most 12 values that all occur five times. `key`
+    for classes: in the columns `classes`, and in columns with at most 12 values that all occur five times. `key`
     names the column that identifies a case, or several that do so together; by default it is found. The default of
     `challenge_id` is the name of the folder.
     `phase_key` is a new file for the secret key that divides the cases into phases; an existing one is never replaced.
@@ -268,7 +268,7 @@ def bundle(
     """Write what a challenge platform ("codabench", "grand-challenge", "evalai") needs to score with medcontract.
 
     `truth`: the files or folders of the organizer, `out`: the folder to write to. The protocol is frozen, with
-    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`.
+    `parameters` changed, or from a file. Submissions are ranked by the headline of the track, or by `rank_by`.
     `wheel` is a wheel of this medcontract for the image, if it is not in the package index. A file in `out` with
     another content is replaced only with `force`. The same arguments give the same bytes. Raises `MedcontractError`
     for a truth with errors.
@@ -406,14 +406,14 @@ def _plan(platform: str, contest: Contest, options: CallOptions, rank_by: str | 
 
 
 def platforms() -> tuple[str, ...]:
-    """The challenge platforms that `bundle` supports."""
+    """Return the challenge platforms that `bundle` supports."""
     from medcontract.platforms.settings import PLATFORMS
 
     return tuple(PLATFORMS)
 
 
 def cache_info(folder: FileName) -> CacheInfo:
-    """What the cache in a folder contains. Raises `CallError` if there is none."""
+    """Return what the cache in a folder contains. Raises `CallError` if there is none."""
     from medcontract.cache import content
     from medcontract.results.reference import CacheInfo
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def list_contracts() -> ContractList:
-    """All contracts, including those of installed plugins, sorted by id."""
+    """Return all contracts, including installed plugins, sorted by id."""
     from medcontract.contracts import registry
     from medcontract.results.reference import ContractInfo, ContractList
 
@@ -44,7 +44,7 @@ def list_contracts() -> ContractList:
 
 
 def get_contract(contract_id: str) -> Contract[Any]:
-    """A contract with its models and rules. Raises `UnknownContract`."""
+    """Return a contract with its models and rules. Raises `UnknownContract`."""
     from medcontract.contracts import registry
 
     require_strings([contract_id])
@@ -52,7 +52,7 @@ def get_contract(contract_id: str) -> Contract[Any]:
 
 
 def contract_ids() -> tuple[str, ...]:
-    """The ids of the built-in contracts, without loading plugins or models."""
+    """Return the ids of the built-in contracts, without loading plugins or models."""
     from medcontract.contracts import registry
 
     return tuple(registry.compiled())
@@ -66,7 +66,7 @@ def _require_draft(draft: str) -> None:
 
 
 def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> dict[str, Any]:
-    """The JSON Schema of a contract, or of one record of a collection."""
+    """Return the JSON Schema of a contract, or of one record of a collection."""
     from copy import deepcopy
 
     from medcontract.schemas.publishing import schema_by_id
@@ -77,7 +77,7 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
 
 
 def show_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> ContractSchema:
-    """What `medcontract schema show` prints: the JSON Schema of `json_schema`, or the `data_dictionary` as Markdown."""
+    """Return what `medcontract schema show` prints: the output of `json_schema`, or the `data_dictionary`."""
     from medcontract.results.schemas import ContractSchema
 
     schema = json_schema(contract_id, record=record, draft=draft)
@@ -85,7 +85,7 @@ def show_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
 
 
 def data_dictionary(contract_id: str, *, record: bool = False) -> DataDictionary:
-    """A contract, or one record of a collection, as tables: fields, types, allowed values, rules and examples."""
+    """Describe a contract, or one record of a collection, in tables: fields, types, allowed values, rules, examples."""
     from medcontract.schemas import dictionary
 
     require_strings([contract_id])
@@ -173,14 +173,14 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
 
 
 def example_tracks() -> tuple[str, ...]:
-    """The built-in tracks that `init` supports."""
+    """Return the built-in tracks that `init` supports."""
     from medcontract.example_files import built_in_tracks
 
     return built_in_tracks()
 
 
 def list_track_options() -> tuple[tuple[str, Option], ...]:
-    """The options of tracks, each with the id of its track. They are arguments of functions and options of commands."""
+    """Return the options of tracks with the track id: arguments of functions, and options of commands."""
     from medcontract.scoring import tracks
 
     return tuple((track.id, option) for track, option in tracks.options().values())
@@ -200,7 +200,7 @@ def broken_plugins() -> tuple[str, ...]:
 
 
 def path_of(name: str) -> str:
-    """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
+    """Return the path in an argument that may be `CONTRACT=PATH`; for a file in an archive, the path of the archive."""
     from medcontract.addresses import split_member
     from medcontract.evaluation.files import split
 

@@ -131,8 +131,8 @@ def preflight(
     Files may be tables, as in `score`.
 
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
-    is a folder, `jobs` the number of processes that check images. `intervals`, `cluster` and options of tracks are
-    those of `score`.
+    is a folder, `jobs` the number of processes that check images. `intervals`, `cluster` and options of tracks: as in
+    `score`.
     """
     options = CallOptions.of(locals())
     from medcontract.evaluation.preflight.checks import preflight as run_checks
@@ -190,7 +190,7 @@ def leaderboard(
     not read, and not valid. A file that is not a data file, such as a readme, is not a submission: it is ignored with
     a warning. `measured` is a folder with
     your own measurements of each submission (telemetry, model file, runs, evidence), as `NAME/` or `NAME.json`; those
-    of the submissions are then ignored. Options of tracks are those of `score`.
+    of the submissions are then ignored. Options of tracks: as in `score`.
 
     `reports` is a folder for one file per submission with its result, as `score` returns it: JSON by default, or what
     `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
@@ -204,7 +204,7 @@ def leaderboard(
     there are no ranks and figures, and reports have no rank.
 
     `intervals` adds an interval to each headline, a range to each rank, and says which submissions can be told apart.
-    `cluster` is that of `score`.
+    `cluster`: as in `score`.
 
     `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
     nor the truth, the protocol, the settings or the versions have changed.

@@ -111,7 +111,7 @@ def validate_files(
     notice: Notice | None = None,
     progress: Progress | None = None,
 ) -> Validation:
-    """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
+    """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs`: as in `validate`.
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
     `skipped` of the result lists files in folders that were not read, because they are not data files. `cache` is a
@@ -205,7 +205,7 @@ def validate_frame(frame: TableLike, contract: str, *, max_problems: int = MAX_P
 
 
 def frame_schema(contract: str) -> DataFrameSchema:
-    """The pandera schema of a flat contract. Needs the extra `pandas`."""
+    """Return the pandera schema of a flat contract. Needs the extra `pandas`."""
     from medcontract.contracts import pandera_schemas
 
     return pandera_schemas.frame_schema(contract)

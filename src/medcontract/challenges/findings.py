@@ -37,7 +37,7 @@ MISSING = {
     "time": 'write time = "…", a number of the truth',
     "event": 'write event = { field = "…", is = true }',
     "at": "write the least value of the other one, such as at = 0.9",
-    "threshold": "write the probability from which on people would act, such as threshold = 0.2",
+    "threshold": "write the probability at which people would act, such as threshold = 0.2",
     "beta": "write how many times as much recall counts as precision, such as beta = 2",
     "unprocessed": "write the error that an unprocessed case counts",
 }

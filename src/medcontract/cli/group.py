@@ -22,7 +22,7 @@ from medcontract.cli.main import COMMANDS, raise_again
 from medcontract.errors import CallError, MedcontractError, internal_error, plugin_failure
 
 _EPILOG = """\b
-Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 wrong usage.
+Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 usage error.
 Shell completion: eval "$(_MEDCONTRACT_COMPLETE=bash_source medcontract)" (or zsh_source, fish_source).
 """
 
@@ -48,14 +48,14 @@ class SuggestingGroup(click.Group):
         raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
 
     def _forgotten_command(self, ctx: click.Context, args: list[str]) -> str | None:
-        """A hint for `medcontract out.json`, if there is such a file."""
+        """Return a hint for `medcontract out.json`, if there is such a file."""
         if ctx.parent is None and os.path.exists(api.path_of(args[0])):
             return f"To check the file: {shlex.join(['medcontract', 'validate', *args])}"
         return None
 
 
 def before_dashes(args: list[str]) -> list[str]:
-    """The arguments that may be options: those before `--`."""
+    """Return the arguments that may be options: those before `--`."""
     return args[: args.index("--")] if "--" in args else args
 
 
@@ -195,7 +195,7 @@ def _failed(error: Exception) -> int:
 
 
 def _shown(error: click.ClickException) -> str:
-    """What click shows of a usage error. It may quote an argument, which may be an address with credentials."""
+    """Return what click shows of a usage error. It may quote an argument, which may be an address with credentials."""
     from io import StringIO
 
     from medcontract import addresses
@@ -220,7 +220,7 @@ def _safe(message: str) -> str:
 
 
 def _first_problems(error: MedcontractError) -> list[str]:
-    """The first problems of the invalid file that the command needs."""
+    """Return the first problems of the invalid file that the command needs."""
     report = getattr(error, "report", None)
     if report is None:
         return []

@@ -89,7 +89,7 @@ def refuse_inputs(command: F) -> F:
 
 
 def _given_paths() -> list[str]:
-    """The files and folders in the arguments: all paths except those that are written."""
+    """Return the files and folders in the arguments: all paths except of outputs."""
     context = click.get_current_context()
     given = [*context.meta.get(_PLUGINS, ()), *context.meta.get(_CHALLENGE, ())]
     for parameter in context.command.get_params(context):
@@ -129,7 +129,7 @@ def result(name: str) -> Callable[[F], F]:
 
 
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
-    """An option NAME=VALUE that may be repeated. Its value is a dict."""
+    """Create an option NAME=VALUE that may be repeated. Its value is a dict."""
     # the name of a parameter may contain the name of a class, with any characters; its value never contains '='
     split = str.rpartition if flag == "--parameter" else str.partition
 
@@ -185,7 +185,7 @@ class TrackCommand(click.Command):
         return [*own, *(option for _, option in ctx.meta.get(_TRACK_OPTIONS, ())), last]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show common options, then those of each track, of large files and of the output."""
+        """Show common options, then options of each track, of large files and of the output."""
         tracks = {id(option): track for track, option in ctx.meta.get(_TRACK_OPTIONS, ())}
         last = dict.fromkeys(_SECTIONS.values())
         titles = ["Options", *(f"Options of {track}" for track in dict.fromkeys(tracks.values())), *last]
@@ -208,7 +208,7 @@ class ProtocolCommand(TrackCommand):
 
 
 def _plugins_in(args: list[str]) -> Iterator[str]:
-    """The values of --plugin, which are needed before the options can be parsed."""
+    """Yield the values of --plugin, which are needed before the options can be parsed."""
     for word, following in pairwise([*before_dashes(args), ""]):
         if word == "--plugin" and following:
             yield following
@@ -255,7 +255,7 @@ def _mention_unused_challenge() -> None:
 
 
 def plugin_arguments() -> list[str]:
-    """The --plugin and --challenge options of this call, for commands that are suggested to the user."""
+    """Return the --plugin and --challenge options of this call, for commands that are suggested to the user."""
     meta = click.get_current_context().meta
     challenge = [word for name in meta.get(_CHALLENGE, ()) for word in ("--challenge", name)]
     return [word for name in meta[_PLUGINS] for word in ("--plugin", name)] + challenge
@@ -290,7 +290,7 @@ def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
 
-# The options, each declared once. Their names are those of the arguments in Python.
+# The options, each declared once. They have the names of the arguments in Python.
 
 out = together(option("--out FILE", "Write the result to FILE instead of standard output."), refuse_inputs)
 also = option(
@@ -350,7 +350,7 @@ def contract(about: str = "The contract of all files that are not passed as CONT
 
 
 def jobs(about: str, default: int | None = None) -> Callable[[F], F]:
-    """The number of worker processes."""
+    """Create the option for the number of worker processes."""
     about = f"{about} Default: {default or 'as many as pay off'}."
     return option("--jobs N", about, type=click.IntRange(min=1), default=default)
 

@@ -107,7 +107,7 @@ def freeze(track: str, out: str | None, **given: Any) -> int:
 
 
 @protocol.command(
-    "check", cls=options.ProtocolCommand, short_help="Is a frozen protocol still that of this medcontract?"
+    "check", cls=options.ProtocolCommand, short_help="Check whether this medcontract scores under a frozen protocol."
 )
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @options.contract("The contract of the file. Only frozen protocols can be checked: medcontract/protocol.")
@@ -285,7 +285,7 @@ def bundle(platform: str, truth: tuple[str, ...], more: tuple[str, ...], out: st
     """Write what PLATFORM (codabench, grand-challenge, evalai) needs to score submissions with medcontract.
 
     The README of the bundle says what to upload, and what has to stay secret. Submissions are validated and scored one
-    by one, like those of a leaderboard; one that is refused gets a reason and no rank. See docs/platforms.md.
+    by one, as in a leaderboard; one that is refused gets a reason and no rank. See docs/platforms.md.
     For a page that checks files in the browser, see medcontract bundle page --help.
     """
     if not truth:

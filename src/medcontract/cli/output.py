@@ -36,12 +36,12 @@ def _colored(text: str, role: str) -> str:
 
 
 def terminal() -> bool:
-    """Whether standard output is a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def error_terminal() -> bool:
-    """Whether standard error is a terminal."""
+    """Return whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 
@@ -55,7 +55,7 @@ def set_quiet(quiet: bool | None) -> None:
 
 
 def is_quiet() -> bool:
-    """Whether to show only the outcome: --quiet."""
+    """Return whether to show only the outcome: --quiet."""
     return bool(click.get_current_context().meta.get(_QUIET))
 
 
@@ -70,7 +70,7 @@ def style(no_color: bool, out: str | None = None) -> Style:
 
 
 def _wants_color() -> bool:
-    """The environment, then whether the terminal has colors."""
+    """Return the environment, then whether the terminal has colors."""
     if os.environ.get("NO_COLOR"):
         return False
     forced = os.environ.get("FORCE_COLOR")
@@ -80,12 +80,12 @@ def _wants_color() -> bool:
 
 
 def dumb_terminal() -> bool:
-    """Whether the terminal cannot interpret escape sequences."""
+    """Return whether the terminal cannot interpret escape sequences."""
     return os.environ.get("TERM") == "dumb"
 
 
 def format_of(result: str, chosen: str | None, out: str | None) -> str:
-    """The chosen format, or that of the extension of the output file, or $MEDCONTRACT_FORMAT, or the default.
+    """Return the chosen format, or from the extension of the output file, or $MEDCONTRACT_FORMAT, or the default.
 
     A format that only other commands have is ignored. Raises `CallError` for an unknown format or extension.
     """
@@ -124,7 +124,7 @@ def write(text: str, out: str | None, color: bool | None = None) -> None:
 
 
 def _width() -> int | None:
-    """The width of the terminal, or what COLUMNS says."""
+    """Return the width of the terminal, or what COLUMNS says."""
     given = os.environ.get("COLUMNS", "")
     if given.isascii() and given.isdigit():
         return int(given)
@@ -178,7 +178,7 @@ class Printer:
         return self.print(function(*arguments, **given))
 
     def problem_settings(self, most: int) -> ProblemSettings:
-        """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
+        """Return how many problems to keep: for text the first of each kind, with excerpts if values are shown."""
         self._shown = min(self._most if self._most is not None else 50 if self.as_text else most, most)
         return {
             "max_problems": min(self._shown * MAX_ALIKE, most) if self.as_text else self._shown,

@@ -31,7 +31,7 @@ Examples:
   medcontract normalize - < names.txt               one text per line
 """
 _INIT = f"""\b
-Tracks: {", ".join(api.example_tracks())}, and those of plugins.
+Tracks: {", ".join(api.example_tracks())}, and tracks of plugins.
 
 \b
 Examples:
@@ -99,7 +99,7 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     """Write the schemas of all contracts, or of the given IDs, to DIR, with an index.
 
     The files are TRACK/NAME/v1.json and v1.record.json; in draft-07, v1.draft-07.json and v1.record.draft-07.json.
-    index.json lists them with hashes, including those of earlier exports with the same draft and base URL.
+    index.json lists them with hashes, also from earlier exports with the same draft and base URL.
 
     \b
     medcontract schema export schemas
@@ -142,7 +142,7 @@ def check(folder: str, base_url: str | None) -> int:
 
 
 def _export_command(folder: str, found: SchemaCheck) -> str:
-    """The command that repeats the export."""
+    """Return the command that repeats the export."""
     words = ["medcontract", "schema", "export", *options.plugin_arguments(), folder]
     words += found._ids or []
     words += ["--draft", found._draft] if found._draft != "2020-12" else []

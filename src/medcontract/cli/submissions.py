@@ -119,7 +119,7 @@ def preflight(files: tuple[str, ...], printer: output.Printer, **given: object) 
 @options.option(
     "--measured DIR",
     "Use your own measurements of each submission (telemetry, model file, runs, evidence) from DIR/NAME/ or "
-    "DIR/NAME.json, and ignore those of the submissions.",
+    "DIR/NAME.json, and ignore the submissions' own.",
 )
 @options.option(
     "--reports DIR",
@@ -135,7 +135,7 @@ def preflight(files: tuple[str, ...], printer: output.Printer, **given: object) 
     help="Rank only the best or the last submission of each team, in the order of the table of --teams.",
 )
 @options.option("--columns NAME,...", "Show these figures, in this order.", default="")
-@options.option("--blind", "Leave out ranks and figures of others: what a blind phase may show.")
+@options.option("--blind", "Omit ranks and the figures of others, as in a blind phase.")
 @options.jobs("Score in N processes.")
 @options.cache
 @options.engine
@@ -145,7 +145,7 @@ def leaderboard(
 ) -> int:
     """Score each DIR (a folder, an archive or a single file) against TRUTH (also one of these), and rank them.
 
-    The contract of each file is recognized, or specified as CONTRACT=PATH; that of a folder applies to all files in it.
+    The contract of each file is recognized, or specified as CONTRACT=PATH; for a folder, it applies to all files in it.
     Submissions that are not valid are listed last, with reasons. The exit code is 1 if none is valid, and with --strict
     also if there are warnings.
     """

@@ -1,6 +1,6 @@
 """Converts the errors of Pydantic to findings: what exactly is wrong with a value that the fast path rejected.
 
-Messages never contain the data itself. Guesses what the user meant are left to `medcontract.hints`, except those that
+Messages never contain the data itself. Guesses what the user meant are left to `medcontract.hints`, except guesses that
 depend on what Pydantic reports, such as the choices of a field.
 """
 

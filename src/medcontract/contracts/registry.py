@@ -87,7 +87,7 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @cached_property
     def _rules(self) -> tuple[Rule, ...]:
-        """The rules that are not about one record. Those of plugins may be of kinds that only the plugin defines."""
+        """The rules that are not about one record. Rules of plugins may be of kinds that only the plugin defines."""
         return tuple(self.contract.rules if self.contract is not None else map(unpublish, self.published_rules))
 
     @cached_property
@@ -113,7 +113,7 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @property
     def _header_schema(self) -> Schema:
-        """The schema, for a collection without that of its records, because compiling it takes longer than decoding."""
+        """The schema, for a collection without its record schema, because compiling it takes longer than decoding."""
         properties = self.schema["properties"]
         records = properties.get(self.list_key, {})
         if records.get("type") != "array":
@@ -164,7 +164,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     truth: str
     """The contract of the truth."""
     submission: str
-    """The contract of the submission, whose tables may look like those of the truth."""
+    """The contract of the submission, whose tables may look like tables of the truth."""
 
 
 _scope: ContextVar[Scope | None] = ContextVar("medcontract challenge", default=None)
@@ -192,13 +192,13 @@ def use(challenge: Scope | None) -> None:
 
 
 def compiled() -> Mapping[str, CompiledContract]:
-    """All contracts, by id, including those of the challenge that is in use."""
+    """Return all contracts, by id, including the contracts of the challenge in use."""
     active = _scope.get()
     return registered() if active is None else ChainMap(active.contracts, registered())
 
 
 def candidates() -> Mapping[str, CompiledContract]:
-    """Return the contracts that files are recognized as and that are listed: with a challenge, only those of it."""
+    """Return the contracts that files are recognized as and that are listed: with a challenge, only its contracts."""
     active, shown = _scope.get(), _shown.get()
     if active is not None:
         return active.contracts
@@ -222,7 +222,7 @@ def showing_only(contracts: frozenset[str]) -> Iterator[None]:
 
 @cache
 def registered() -> dict[str, CompiledContract]:
-    """All contracts that are built in or registered, by id."""
+    """Return all contracts that are built in or registered, by id."""
     with open(COMPILED, "rb") as file:
         found = msgspec.json.decode(file.read(), type=list[CompiledContract])
     return {item.id: item for item in found}
@@ -252,14 +252,14 @@ def contract(contract_id: str) -> AnyContract:
 
 
 def contracts() -> tuple[AnyContract, ...]:
-    """All contracts, including those of installed plugins, sorted by id; with a challenge, only those of it."""
+    """Return all contracts, including installed plugins, sorted by id; with a challenge, only its contracts."""
     if scope() is None:
         load_installed()
     return tuple(contract(contract_id) for contract_id in sorted(candidates()))
 
 
 def tracks() -> dict[str, list[CompiledContract]]:
-    """Return the contracts of each track, including those of installed plugins."""
+    """Return the contracts of each track, including installed plugins."""
     load_installed()
     found: dict[str, list[CompiledContract]] = {}
     for contract_id, entry in sorted(candidates().items()):
@@ -269,7 +269,7 @@ def tracks() -> dict[str, list[CompiledContract]]:
 
 @cache
 def results() -> dict[str, AnyContract]:
-    """The contracts of results, by track; without plugins, so that the published schemas are the same everywhere."""
+    """Return the contracts of results, by track; without plugins, so that published schemas are the same everywhere."""
     defined = {track: _module_contracts(f"medcontract.contracts.{track}").values() for track in TRACKS}
     return {track: found for track, contracts in defined.items() for found in contracts if found.result}
 

@@ -37,7 +37,7 @@ _IGNORED = ANNOTATIONS | {"$defs"}
 _OBJECT_KEYWORDS = {"type", "properties", "required", "additionalProperties"}
 _ANY_LEVELS = 6
 _PREFIX = "members_of_"
-"""The start of the name of the field with the members of an object; its own name is that of the decoded value."""
+"""The start of the name of the field with the members of an object; its own name is the name of the decoded value."""
 
 
 class NotFast(Exception):
@@ -69,7 +69,7 @@ def _attributes(kind: type[Row]) -> tuple[str, ...]:
 
 
 def decoded(record: Row) -> msgspec.Struct:
-    """A record of which everything is decoded, without the types of its fields."""
+    """Return a record of which everything is decoded, without the types of its fields."""
     restore, state = record.__reduce__()
     return restore(*state)
 
@@ -161,7 +161,7 @@ def _is_as_written(name: str) -> bool:
 
 
 def make_function(lines: list[str], names: Names) -> Any:
-    """A function generated for one type: one call per record instead of one per field."""
+    """Return a function generated for one type: one call per record instead of one per field."""
     exec("\n".join(lines), names)  # noqa: S102  # consists of identifiers and numbers, checked in `_struct`
     return names["function"]
 
@@ -256,7 +256,7 @@ class Compiler:
         return spec.struct, spec.check()
 
     def object_specs(self, schema: Schema, raw_objects: bool = False) -> list[ObjectSpec]:
-        """How to decode the objects of a schema: one for each variant."""
+        """Return how to decode the objects of a schema: one for each variant."""
         keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in keywords:
             return self.object_specs(self._defs[keywords["$ref"].rpartition("/")[2]], raw_objects)
@@ -328,11 +328,11 @@ _ANY_OBJECT: dict[Type, Type] = {
     dict[str, _anything(_ANY_LEVELS)]: Members,  # type: ignore[misc]  # created at run time
     dict[str, _anything(_ANY_LEVELS)] | None: Members | None,  # type: ignore[misc]  # created at run time
 }
-"""The types of objects with any content, and those of the same objects if they are not decoded."""
+"""The types of objects with any content, and of the same objects if they are not decoded."""
 
 
 def _count_keys(value: object) -> int:
-    """The number of keys in any value, ignoring lists: objects in lists make the count too small, never too large."""
+    """Count the keys in any value, ignoring lists: objects in lists make the count too small, never too large."""
     if type(value) is not dict:
         return 0
     return len(value) + sum(map(_count_keys, value.values()))
@@ -355,12 +355,12 @@ def _count_raw_keys(members: Members | None) -> int:
 _LONGEST_NUMBER = 299
 """Bytes. A number without exponent that is not finite has at least 309 digits."""
 _SHORT_NUMBERS = re.compile(rb"(?s:(?:.{0,%d},)*+.{0,%d})" % (_LONGEST_NUMBER, _LONGEST_NUMBER)).fullmatch
-"""Matches if there is a comma in each run of so many bytes. Fast, because it looks only at the bytes before a comma."""
+"""Matches if there is a comma in each run of this many bytes. Fast: it looks only at the bytes before a comma."""
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]"))
 
 
 def has_only_numbers(text: bytes, levels: int) -> bool:
-    """Whether a value consists of finite numbers, null and empty objects, in at most so many levels, for certain.
+    """Return whether a value certainly has only finite numbers, null and empty objects, within the allowed levels.
 
     The syntax must be right. Then there is neither a string nor a key without a quote, and all objects are empty.
     """

@@ -32,7 +32,7 @@ AS_DATE = "write the date as in 2026-05-31, not as a number of seconds or days"
 
 
 def without_anchors(pattern: str) -> str:
-    """A pattern as it was written, without the anchors and the group that are added so that it matches completely."""
+    """Return a pattern as it was written, without the anchors and the group that make it match completely."""
     if pattern.startswith("^(?:") and pattern.endswith(")$"):
         return pattern[4:-2]
     return pattern.removeprefix("^").removesuffix("$")

@@ -198,7 +198,7 @@ class InventoryRow(OpenModel):
 
 
 class Inventory(Document):
-    """All segments. The order of those of a case counts, if all of them are listed."""
+    """All segments. The order of the segments of a case counts, if all of them are listed."""
 
     segments: ListOf[InventoryRow]
     """One record per segment."""

@@ -1,7 +1,7 @@
 """Turns files into scores, rankings and checklists: connects reading and scoring.
 
 The way of one submission: `given_files` finds files, `gather` their contracts (`Files`, with a `Part` for each),
-`select_files` those that count; `read_truth` and `read_submission` pair records with expected items (`Readings`), whose
+`select_files` chooses files that count; `read_truth` and `read_submission` pair records with items (`Readings`), whose
 `Answers` a scorer adds up to a `Tally` and turns into figures (`Finished`); `Scored` has these with what was found in
 the files, and `score_result` makes the public `Score`.
 
@@ -9,8 +9,8 @@ the files, and `score_result` makes the public `Score`.
 
     files         the file arguments of a call, and the contract of each file
     named_tables  tables in memory, and arguments with the name of a contract
-    selection     which files count: those of the organizer take precedence; why others are not used
-    settings      how files are read and scored; header fields, those that the caller sets and a result needs
+    selection     which files count: the organizer's files take precedence; why others are not used
+    settings      how files are read and scored; header fields that the caller sets or a result needs
     loading       reads a truth and a submission
     score         scores one submission against its truth, or an existing result again
     result        builds the public result

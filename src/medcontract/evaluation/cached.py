@@ -100,7 +100,7 @@ def environment() -> dict[str, Any]:
 
 
 def _plugins() -> list[tuple[str, str]]:
-    """Return the modules of plugins, with a hash of their code and of that of modules beside them."""
+    """Return the modules of plugins, with a hash of their code and the code of modules next to them."""
     from medcontract.scoring import custom_metrics, tracks
 
     tracks.names()  # loads installed plugins
@@ -152,7 +152,7 @@ def cached_report(
     cache: ResultCache, path: str | Source, contract_id: str | None, limits: Limits, settings: tuple[object, ...],
     check: Callable[[], FileReport],
 ) -> FileReport:  # fmt: skip
-    """Return the report of a file from the cache, or that of `check`, which is then kept.
+    """Return the report of a file from the cache, or from `check`, which is then kept.
 
     `settings`: what else it depends on. Reports do not depend on the folder of the file.
     """

@@ -34,7 +34,7 @@ def compare(
 ) -> Comparison:
     """Say what changed. Raises `CallError`, with the exact difference, if the two are not comparable.
 
-    `names` are those of the two files, for display. `frozen` is the protocol that both must be made under.
+    `names`: of the two files, for display. `frozen`: the protocol that both must be made under.
     """
     before, after = stated_score(baseline), stated_score(rerun)
     track = tracks.find(before.track)
@@ -94,7 +94,7 @@ def _with_intervals(
         return figures, ["the scores are ranked by different figures: the change has no interval"]
     values = old.replicates.values, new.replicates.values
     if len(values[0]) != old.resamples or len(values[1]) != old.resamples:
-        raise CallError("the number of replicates is not that of the resamples", "the file was edited: score it again")
+        raise CallError("the numbers of replicates and resamples differ", "the file was edited: score it again")
     require("numpy", "stats")
     from medcontract.evaluation.certainty import of_change
 
@@ -238,7 +238,7 @@ def _is_figure(value: object) -> TypeGuard[float]:
 
 
 def _rows(old: RowGroup, new: RowGroup, lower: frozenset[str]) -> list[ComparedRow]:
-    """Return the compared rows, those that changed most first; gates in the order of the protocol."""
+    """Return the compared rows, the largest changes first; gates in the order of the protocol."""
     found = [_row(name, old, new, lower) for name in dict.fromkeys((*old.rows, *new.rows))]
     largest = {row.id: abs((row._main and row._main.delta) or 0) for row in found}
     return found if old.judged else sorted(found, key=lambda row: (not row.changed, -largest[row.id], row.id))

@@ -233,7 +233,7 @@ class Contest:
         return f"if each file or folder in it is a separate submission: {call}"
 
     def _drop_organizers_files(self, files: Files) -> None:
-        """Ignore files that only the organizer may provide, and those that were passed with the truth."""
+        """Ignore files that only the organizer may provide, and files that were passed with the truth."""
         roles = self.track.roles
         theirs = (*roles.truths, *roles.auxiliaries("competition"), *roles.id_lists, *self.truth.documents)
         for name in dict.fromkeys(theirs):

@@ -341,7 +341,7 @@ def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settin
         return
     others = set(files.groups)
     if all(part.source.name in files.found for part in files.groups.get(challenge.truth, [])):
-        others.discard(challenge.truth)  # a truth in the folder of a submission must not replace that of the organizer
+        others.discard(challenge.truth)  # a truth in the folder of a submission must not replace the organizer's
     decided = None if role is None else getattr(challenge, role)
     by_name = {} if decided else {id(source): role_by_name(source.name) for source, _ in undecided}
     others |= {getattr(challenge, name) for name in by_name.values() if name}

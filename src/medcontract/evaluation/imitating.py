@@ -40,7 +40,7 @@ class Sheet:
     def __init__(
         self, imitation: Imitation, key: tuple[str, ...], truth: Sequence[Record], header: Record, is_table: bool
     ) -> None:
-        """`header`: that of the truth."""
+        """`header`: of the truth."""
         self.imitation, self.key = imitation, key
         self.contract: CompiledContract = registry.find(imitation.submission)
         known = {**header, **imitation.header}
@@ -114,7 +114,7 @@ def made(sheets: Sequence[Sheet]) -> Iterator[Made]:
         for about, changed in _constants(sheet):
             files = {each.name: each.file(_constant(each, changed if each is sheet else {})) for each in sheets}
             yield Made("constant", about, files)
-    yield of("prior", "answers drawn from those of the truth", prior)
+    yield of("prior", "answers drawn from the truth", prior)
     yield of("shuffled", "the answers of other cases", _shuffled)
     yield of("half", "every second case left out", lambda sheet: sheet.right()[::2])
     if all(sheet.imitation.failed for sheet in sheets):

@@ -55,11 +55,11 @@ class LoadedTruth(Struct, kw_only=True):
     scorer: Scorer
     parts: list[Part] = []
     expected: dict[str, Expected] = {}
-    """By contract: those of the phase, if there is one."""
+    """By contract: the cases of the phase, if there is one."""
     whole: dict[str, Expected] = {}
-    """Those of all phases, if there are any."""
+    """The cases of all phases, if there are any."""
     in_phase: dict[str, list[int]] = {}
-    """The numbers of those of the phase among all."""
+    """The positions of the cases of the phase among all cases."""
     headers: dict[str, Header] = {}
     content: dict[str, str] = {}
     """The hash of the records, by contract."""
@@ -101,7 +101,7 @@ class LoadedTruth(Struct, kw_only=True):
         return others
 
     def _referenced_ids(self, name: str, document: object) -> frozenset[str] | None:
-        """Return the ids of an auxiliary file, those of invalid records included. None if a part of it is unknown."""
+        """Return the ids of an auxiliary file, also of invalid records. None if a part of it is unknown."""
         role = self.track.roles.find_auxiliary(name)
         if role is None or role.ids is None:
             return None
@@ -214,7 +214,7 @@ def _restrict(truth: LoadedTruth, key: PhaseKey | None) -> None:
     if key is None:
         raise CallError(f"the protocol is about the phase {phase}", words("pass its ", option("--phase-key", "FILE")))
     if key.sha256 != protocol.word("phase_key"):
-        raise CallError(words("the key of ", option("--phase-key"), " is not that of the protocol"))
+        raise CallError(words("the key of ", option("--phase-key"), " differs from the key of the protocol"))
     truth.whole = dict(truth.expected)
     for name, expected in truth.whole.items():
         numbers = key.cases(expected, protocol.word("cluster"), phase or "", protocol["phases.public"])

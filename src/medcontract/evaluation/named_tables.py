@@ -27,7 +27,7 @@ def given_tables(tables: Iterable[TableLike], named: Mapping[str, TableLike]) ->
 
 
 def table_source(table: TableLike, name: str | None = None) -> tuple[Source, str | None]:
-    """Return a table with its name, or that of the contract, and the contract that is recognized from its columns."""
+    """Return a table with its name (or the contract's), and the contract that is recognized from its columns."""
     from medcontract.reading.cells import FrameSource
     from medcontract.validation.frames import frame_source
 

@@ -184,7 +184,7 @@ def feedback_on(scored: Scored, contest: Contest, rank: int | None = None) -> Sc
 def _final_verdict(scored: Scored, scorer: Scorer) -> Finished:
     """Return the verdict under the protocol that results from all valid submissions, if it depends on them.
 
-    Warnings about the figures are those of the final ones.
+    Warnings about figures refer to the final figures.
     """
     if scored.tally is None or scored.verdict.result is None or scored.protocol == scorer.protocol:
         return scored.verdict

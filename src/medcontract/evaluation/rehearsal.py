@@ -32,8 +32,8 @@ from medcontract.validation.report import ProblemCollector
 OnPlatform = Callable[[Mapping[str, bytes]], "PlatformOutcome"]
 StartPlatform = Callable[[Contest, str], OnPlatform]
 _MISTAKES = {
-    "half": ("Half of the answers are refused, or warned of", ("MC302", "MC401")),
-    "failed": ("A submission that only failed is refused, or warned of", ("MC4", "MC504")),
+    "half": ("Half of the answers are refused, or reported in a warning", ("MC302", "MC401")),
+    "failed": ("A submission that only failed is refused, or reported in a warning", ("MC4", "MC504")),
     "renamed": ("A misspelled column is named", ("MC009", "MC101", "MC102")),
     "truncated": ("A file that is cut off is named", ("MC0", "MC302", "MC401")),
     "swapped": ("Exchanged columns are refused", ("MC1", "MC2", "MC3")),
@@ -294,7 +294,7 @@ class _Rehearsal:
         detail = (
             f"differences of {plain_name(headline)} below about {number(found)} may be chance "
             f"({plural(sure.units, 'cluster' if sure._clustered else 'case')}, level {sure.level * 100:g} %)"
-            f"{', also that of the right answers from those drawn at random' if few else ''}"
+            f"{', also the difference between right and random answers' if few else ''}"
         )
         self._add("detectable", heading, good=True, detail=detail, warn=few)
         return found

@@ -91,7 +91,7 @@ def protocol_for(track: Track, settings: Settings, ranking: bool = False) -> Pro
 
 
 def changes_for(track: Track, settings: Settings, ranking: bool = False) -> list[tuple[str, str]]:
-    """Return the changed parameters: frozen ones, or those of the call, and some have another default in a ranking."""
+    """Return the changed parameters: frozen, or passed with the call, or with another default in a ranking."""
     if settings.frozen:
         return settings.frozen.changes(track)
     defaults = track.ranking.parameters if ranking else {}
@@ -199,7 +199,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     if not truth.reasons and not verdict.valid:
         verdict.reasons += tuple(_wrong_files(pairings, files, track))
     own = [part for part in files.take(sorted(used)).parts() if part not in truth.parts]
-    listed = own if participant else [*truth.parts, *own]  # errors of the truth explain those of the submission
+    listed = own if participant else [*truth.parts, *own]  # errors of the truth explain errors of the submission
     scored = _assembled(truth, verdict, listed, files.unread, participant)
     scored.team, scored.tally, scored.about_figures = next(iter(teams), None), tally, about_figures
     scored.intervals, scored.elsewhere, scored.occasion = intervals, readings.elsewhere, occasion(readings)
@@ -300,7 +300,7 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, object]) -> list[str]:
-    """Return the team names in the files; that of the answers comes before those of telemetry or a model file."""
+    """Return the team names in the files: first from answers, then from telemetry or a model file."""
     named = [header.get("team_name") or header.get("model_id") for header in headers.values()]
     named += [getattr(document, "team_name", None) for document in documents.values()]
     return [name for name in named if name]

@@ -90,7 +90,7 @@ def skipped(path: str) -> IgnoredFile:
 
 
 def describe_skipped(files: Sequence[IgnoredFile]) -> str:
-    """Describe all skipped files in one line; those that are not data are grouped."""
+    """Describe all skipped files in one line; files without data are grouped."""
     return "; ".join([*_notes_on_skipped(files), *_other_files(files)])
 
 
@@ -222,7 +222,7 @@ def select_files(track: Track, files: Files, found: Mapping[str, str], settings:
     """Remove files that the organizer provides elsewhere, and broken files in the folder of a submission.
 
     No file in a submission's folder can extend or replace one of the organizer. For each kind of file except the
-    submission, those of the origin that takes precedence are kept. Notes list the files that were ignored, and the
+    submission, the files of the origin that takes precedence are kept. Notes list the files that were ignored, and the
     files of a submission that were used. Raises `CallError` if it is ambiguous which file is the truth.
     """
     roles = track.roles

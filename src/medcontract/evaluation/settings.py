@@ -63,7 +63,7 @@ class Settings(NamedTuple):
     groups: GroupTable | None = None
     """A table with fields to group by."""
     header_if_absent: bool = False
-    """Ignore those that the files contain."""
+    """Ignore fields that the files contain."""
 
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
@@ -204,7 +204,7 @@ def require_possible_fields(
 ) -> None:
     """Raise `CallError`, before a submission is read, if the result needs a header field that no file can contain.
 
-    `headers`: those of a truth that was already read.
+    `headers`: of a truth that was already read.
     """
     if not track.result_fields.needed or not any(pair.submission in files.groups for pair in scorer.pairs):
         return

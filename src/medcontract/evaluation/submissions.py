@@ -144,7 +144,7 @@ def _name(path: str) -> str:
 
 
 def _require_existing(path: str) -> None:
-    """Raise `CallError` for a path that does not exist; that of a file in an archive is checked when it is read."""
+    """Raise `CallError` for a path that does not exist; a path in an archive is checked when it is read."""
     found = bool(split_member(path)) or (not isinstance(path, Address) and os.path.lexists(path))
     if isinstance(path, Address) and not found:
         from medcontract.reading.remote import exists
@@ -191,7 +191,7 @@ def _no_submission(path: str) -> str | None:
 
 
 def with_measured(found: FoundSubmissions, folder: str, limits: Limits | None = None) -> FoundSubmissions:
-    """Add measurements by the organizer: `folder/NAME/` and `folder/NAME.json` are those of the submission NAME.
+    """Add measurements by the organizer: `folder/NAME/` and `folder/NAME.json` belong to the submission NAME.
 
     They replace measurements in the submission. One whose name others have, too, has no files then. Raises `CallError`.
     """

@@ -132,7 +132,7 @@ def _shared_fields(contract: CompiledContract, given: CompiledContract) -> tuple
 
 
 def _sources(contract: CompiledContract) -> Iterator[tuple[str, _Ids]]:
-    """Return the contracts whose ids a file must cover, and those that list the same ids."""
+    """Return the contracts whose ids a file must cover, and the contracts that list the same ids."""
     header = tuple(rule.field for rule in contract.file_rules if isinstance(rule, Equal))
     for rule in contract.file_rules:
         if not isinstance(rule, Covers):
@@ -154,7 +154,7 @@ def _id_lists(truth: str) -> Iterator[tuple[CompiledContract, StandIn]]:
 
 
 def _required_fields(contract: CompiledContract) -> tuple[list[str], dict[str, object]]:
-    """Return the required fields of a record, in the order of the contract, and those that allow only one value.
+    """Return the required fields of a record, in the order of the contract, and the fields with only one value.
 
     Of several variants, the one with most required fields counts: the one that answers, not the one that failed.
     """

@@ -165,7 +165,7 @@ def _protocol_reasons(stated: Score, track: Track, settings: Settings) -> Iterat
     protocol = ProtocolUsed(**protocol_for(track, settings).describe())
     found = "; ".join(protocol_changes(used, protocol, track))
     if found:
-        yield f"its protocol differs from that of this call: {found}"
+        yield f"its protocol differs from the protocol of this call: {found}"
 
 
 def _warnings(stated: Score) -> Iterator[str]:

@@ -158,7 +158,7 @@ def _check_header(width: int, height: int, mode: str, bits: int, transparent: st
 
 
 def _check_scans(scans: bytes, pixels: int) -> None:
-    """Check what follows the header of the first scan, which contains no marker apart from those of other scans.
+    """Check what follows the header of the first scan, which contains no markers except of other scans.
 
     Pillow does not notice if only the end is missing, and takes time for each scan.
     """
@@ -206,7 +206,7 @@ def _regular(found: os.stat_result) -> None:
 
 
 def _missing_hint(path: str, folder: str | None) -> str:
-    """Return a hint for the most common causes. It does not contain the file name, which may be that of a patient."""
+    """Return a hint for the most common causes. It does not contain the file name, which may name a patient."""
     stem, ending = os.path.splitext(path)
     other = next((e for e in _ENDINGS if e != ending and os.path.exists(stem + e)), None)
     if other:

@@ -192,7 +192,7 @@ def _allowed(error: ValidationError) -> list[object]:
 
 
 def _merged(keyword: str, errors: list[ValidationError]) -> ValidationError:
-    """One error that allows what each of these allows."""
+    """Return one error that allows what each of these allows."""
     allowed: list[object] = []
     for value in (value for error in errors for value in _allowed(error)):
         if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in allowed):

@@ -3,7 +3,7 @@
 - `required`, `additionalProperties`, `unevaluatedProperties`, `propertyNames`, `dependentRequired`, `dependencies`:
   jsonschema mentions the keys only in its message, several in one error.
 - `pattern`, `patternProperties`, `unevaluatedProperties`: jsonschema searches with `re`, which may backtrack
-  exponentially. Here the package `regex` searches, and gives up after a second. The syntax is that of `re`, with
+  exponentially. Here the package `regex` searches, and gives up after a second. The syntax is as in `re`, with
   Unicode properties (`\\p{L}`) and named groups (`(?<name>…)`) of ECMA-262.
 - `uniqueItems`: jsonschema compares objects in quadratic time.
 - `$ref`: a small file with nested values takes exponential time if each alternative of a recursive schema checks the

@@ -243,7 +243,7 @@ class SchemaSet:
             raise node.error((), "this schema refers to itself endlessly", hint) from None
 
     def known_keys(self, schema: object) -> set[str]:
-        """Return the keys that a schema defines, including those of references and alternatives."""
+        """Return the keys that a schema defines, also in references and alternatives."""
         if id(schema) not in self._known_keys:
             found = self._known_keys[id(schema)] = set()
             stack, seen = [schema], set[int]()

@@ -66,7 +66,7 @@ def _words_beyond_latin(text: str) -> list[str]:
 
 @cache
 def _latin_table() -> bytes:
-    """What each character of Latin-1 becomes, except for the micro sign. Decimal points were replaced by `_POINT`."""
+    """Return the result for each Latin-1 character but the micro sign. Decimal points are `_POINT` already."""
     bases = [unicode_form("NFD", chr(code).lower())[0] for code in range(256)]
     folded = [base if base in ("%", _MICRO_SIGN) else _folded_char(base) for base in bases]
     folded[ord(_POINT)] = "."
@@ -102,7 +102,7 @@ Match = tuple[int, int, int]
 
 
 def spaced(text: str) -> str:
-    """A normalized text with a space on both sides of each word, so that words can be searched; unchanged if it is."""
+    """Return a normalized text with a space on both sides of each word, so that whole words can be searched."""
     return text if not text or text.startswith(" ") else f" {text.replace(' ', '  ')} "
 
 
@@ -116,7 +116,7 @@ class Phrases:
 
     @cached_property
     def _replacements(self) -> list[bytes | None]:
-        """Return the values as UTF-8, except those of phrases that are their own value."""
+        """Return the values as UTF-8, except of phrases that are their own value."""
         return [None if phrase == value else spaced(value).encode() for phrase, value in self._values.items()]
 
     @cached_property
@@ -136,7 +136,7 @@ class Phrases:
         return find
 
     def values(self, text: str) -> frozenset[str]:
-        """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
+        """Return the non-empty values of the phrases in a text. One with an empty value hides the phrases inside it."""
         text = spaced(text)
         try:
             found = self._automaton.find_matches_as_strings(text)

@@ -103,9 +103,9 @@ def _best_pairs(common: Sequence[Sequence[int]]) -> list[int | None]:
 
 
 def _assignment(costs: Sequence[Sequence[int]]) -> list[int]:
-    """The column of each row such that the sum of costs is smallest; there are at least as many columns as rows."""
+    """Return the column of each row with the smallest sum of costs; there are at least as many columns as rows."""
     rows, columns = len(costs), len(costs[0])
-    of_row, of_column = [0] * rows, [0] * (columns + 1)  # the potentials; the last column is that of a new row
+    of_row, of_column = [0] * rows, [0] * (columns + 1)  # the potentials; the last column is for a new row
     owner = [-1] * (columns + 1)
     for new in range(rows):
         owner[columns] = current = new
@@ -154,7 +154,7 @@ def pair_fuzzy(
 ) -> list[int | None]:
     """Pairs the rest by `token_sort_ratio` with a minimum score, one to one, best score first.
 
-    The pairs in `paired` (by default those of `pair_exact`) are kept.
+    The pairs in `paired` (by default from `pair_exact`) are kept.
 
     Names are never paired if their digit groups differ (including signs and comparisons), if the same number has
     different units, or if both contain look-alikes, but not the same ones.
@@ -229,7 +229,7 @@ _known_nearest = lru_cache(maxsize=1 << 12)(_nearest)
 def too_many_to_compare(
     labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None] | None = None
 ) -> bool:
-    """Return whether a document has so many unpaired names that `pair_fuzzy` does not compare them."""
+    """Return whether a document has too many unpaired names for `pair_fuzzy` to compare."""
     if len(labels) * len(predictions) <= MOST_COMPARISONS:
         return False
     paired = pair_exact(labels, predictions) if paired is None else paired
@@ -243,7 +243,7 @@ def _comparisons(wanted: Iterable[str], offered: Iterable[str]) -> int:
 
 
 def _places(names: Sequence[str], among: Iterable[int], longest: int | None = None) -> dict[str, deque[int]]:
-    """Return the positions of each name, without empty names and those that are too long."""
+    """Return the positions of each name, except empty and too long ones."""
     found: dict[str, deque[int]] = {}
     for place in among:
         name = names[place]

@@ -106,14 +106,14 @@ class Terms:
         return cls(_read(data))
 
     def extended(self, data: Mapping[str, Any]) -> Terms:
-        """These terms with those of a lexicon, which take precedence; or only the latter, if it has `replace`."""
+        """Add the terms of a lexicon, which take precedence; or replace all, if it has `replace`."""
         return Terms.of(data) if data.get("replace") else Terms(_joined(self._said, _read(data)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Terms, (self._said,)
 
     def normalize(self, text: str) -> str:
-        """The folded text with known spellings mapped to their names: whole words, leftmost and longest, in one pass.
+        """Return the folded text with known spellings mapped to names: whole words, leftmost and longest, in one pass.
 
         Names stay unchanged. Results for short texts are cached.
         """
@@ -189,7 +189,7 @@ class Terms:
         return Markers(*[kind.values(text) for kind in self._markers])
 
     def facts(self, normalized: str, names: Iterable[str] | None = None) -> frozenset[str]:
-        """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known.
+        """Return the facts that a text about the diagnoses in a normalized text should mention, if any are known.
 
         `names` are the names in the text, if they are already known.
         """
@@ -198,9 +198,9 @@ class Terms:
         return frozenset().union(*[self._facts[name] for name in names if name in self._facts])
 
     def found(self, phrases: Iterable[str], normalized: str, words: Container[str] | None = None) -> frozenset[str]:
-        """The normalized phrases that occur in a normalized text, as whole words. Each is searched independently.
+        """Return the normalized phrases that occur in a normalized text as whole words, each searched by itself.
 
-        `words` are those of the text, if they are already known: most phrases need not be searched then.
+        `words`: of the text, if they are already known: most phrases need not be searched then.
         """
         text = spaced(normalized)
         words = frozenset(text.split()) if words is None else words

@@ -152,7 +152,7 @@ _OF_ENTRY = 200
 class TextCache(dict[str, Result]):
     """The results of a function by text: `cache[text]` calls it if necessary. When the cache is full, it is emptied.
 
-    Its size is limited in bytes, not in entries as that of `lru_cache`: texts may be long, and are those of patients.
+    Its size is limited in bytes, not in entries as in `lru_cache`: texts may be long, and are about patients.
     """
 
     def __init__(self, function: Callable[[str], Result], longest: int = 1000) -> None:
@@ -183,7 +183,7 @@ def normalize(text: str) -> str:
 
 
 def tight(text: str) -> str:
-    """The normalized text without the punctuation inside its words: T.S.H. is TSH, co-trimoxazol is COTRIMOXAZOL.
+    """Return the normalized text without punctuation inside words: T.S.H. is TSH, co-trimoxazol is COTRIMOXAZOL.
 
     Slashes are never deleted (U/L is not UL), nor is a dot before a digit (B.12 is not B12).
     """
@@ -207,7 +207,7 @@ def _tight(text: str) -> str:
     pieces = _apply(_FIRST_STEPS, text).split(_APOSTROPHE)
     whole = _join_words(_apply(_CHARACTER_STEPS, piece) for piece in pieces)
     tightened = _DELETED_WHEN_TIGHT.sub("", whole)
-    if len(pieces) == 1 and tightened == whole:  # all steps were those of `normalize`, whose result is most often known
+    if len(pieces) == 1 and tightened == whole:  # only steps of `normalize`, whose result is most often known
         return normalize(text)
     return _apply(_LAST_STEPS, tightened)
 
@@ -219,7 +219,7 @@ def _apply(steps: Iterable[Callable[[str], str]], text: str) -> str:
 
 
 def _join_words(pieces: Iterable[str]) -> str:
-    """The pieces between typographic apostrophes: such an apostrophe counts as one inside a word, otherwise as a space.
+    """Join the pieces around typographic apostrophes: inside a word with a plain one, otherwise with a space.
 
     An ASCII apostrophe everywhere would keep `5’ - 3` from being joined to a range.
     """

@@ -78,7 +78,7 @@ class Outcome(NamedTuple):
     outer: Member | None
     start: int
     breaks: int
-    """For CSV: the number of line breaks, with those of the header that was put before the chunk."""
+    """For CSV: the number of line breaks, also in the header that was put before the chunk."""
     digest: str
     """The hash of the bytes that were read, if they are watched."""
     unpacked: int
@@ -199,7 +199,7 @@ class _SentPairing(NamedTuple):
     protocol: Protocol
     options: ScoringOptions
     contracts: tuple[str, str]
-    """Those of the truth and of the submission."""
+    """Pairs of the truth and of the submission."""
     truth: ExpectedItems
     rules: tuple[CrossFileRule, ...]
     others: dict[str, OtherFile]

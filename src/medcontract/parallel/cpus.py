@@ -34,7 +34,7 @@ def _quota(groups: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> fl
 
 
 def _limit(folder: str) -> float:
-    """Return the limit of one control group, apart from those that contain it."""
+    """Return the limit of one control group, regardless of the groups that contain it."""
     try:
         quota, period = _content(os.path.join(folder, "cpu.max")).split()
         return int(quota) / int(period)

@@ -1,4 +1,4 @@
-"""Runs work on a Dask cluster: that of the caller, one at an address, or a local one. Needs the extra `dask`.
+"""Runs work on a Dask cluster: the caller's, one at an address, or a local one. Needs the extra `dask`.
 
 What all items share, such as the truth, is sent to the workers once.
 """
@@ -195,7 +195,7 @@ def _clear_errors(client: Client) -> Iterator[None]:
 
 @contextmanager
 def _loaded_plugins(client: Client, environment: Environment) -> Iterator[None]:
-    """Load plugins on the workers, also on those that start later. Raises `CallError` if one of them cannot.
+    """Load plugins on the workers, also on workers that start later. Raises `CallError` if one of them cannot.
 
     A worker must know the classes of a plugin before it receives values of them from another worker.
     """
@@ -293,7 +293,7 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
 def _silence() -> None:
     """Hide log messages of Dask, some with tracebacks: what goes wrong is reported by exceptions.
 
-    Some of its modules have a level of their own, which that of the package does not change.
+    Some of its modules have their own level, which the level of the package does not change.
     """
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
     for name in (*names, "tornado.application"):

@@ -42,7 +42,7 @@ class _Piece:
         self.before = 0
         """The number of records in the file before the chunk."""
         self.lines = 0
-        """The number of lines before the chunk, minus those of its prefix."""
+        """The number of lines before the chunk, minus the lines of its prefix."""
 
     def landmarks(self, unique: Sequence[UniqueIndex]) -> list[Landmark]:
         """Return the places in the file, given the keys of the chunks before this one."""
@@ -206,7 +206,7 @@ def _chunks(part: Part, pool: Pool) -> list[Chunk]:
 def _run(
     parts: Sequence[Part], plans: Sequence[Sequence[Chunk]], sinks: PairingSinks | None, pool: Pool
 ) -> list[list[_Piece]] | None:
-    """The chunks of each file and their outcomes. None if a file changed.
+    """Return the chunks of each file and their outcomes. None if a file changed.
 
     Files are hashed first: for a large one, that takes longer than reading a chunk.
     """
@@ -234,12 +234,12 @@ def _run(
 
 
 def _is_hashed_apart(plan: Sequence[Chunk]) -> bool:
-    """Whether the hash of a file is needed, and not that of its only chunk."""
+    """Return whether the hash of a file is needed, and is not the hash of its only chunk."""
     return plan[0].watched and len(plan) > 1
 
 
 def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[str]] | None) -> bool:
-    """Whether all chunks are of the same version of the file. Its hash is noted. May raise `FileChanged`."""
+    """Return whether all chunks are of the same version of the file. Its hash is noted. May raise `FileChanged`."""
     watched = pieces[0].chunk.watched
     if not part.source.is_unchanged():  # also before any chunk was read: then the hashes agree
         if watched:

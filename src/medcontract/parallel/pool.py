@@ -56,7 +56,7 @@ class Running(ABC):
         """Start workers that process nothing else."""
 
     def renew(self, waiting: Iterable[Future[Any]]) -> None:
-        """Prepare for new items after a worker was lost, perhaps with what it knew: those of `waiting` are repeated."""
+        """Prepare for new items after a worker was lost, perhaps with what it knew: items in `waiting` are repeated."""
         return
 
 

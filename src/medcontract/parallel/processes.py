@@ -231,14 +231,14 @@ if sys.platform != "win32":
 
 
 def can_fork() -> bool:
-    """Check whether this process may be forked: it has one thread, also counting those that are not Python's."""
+    """Check whether this process may be forked: it has one thread, also counting threads that Python did not start."""
     try:
         for _ in range(_PATIENCE):
             if len(os.listdir("/proc/self/task")) == 1:
                 return True
             if threading.active_count() > 1:
                 return False
-            time.sleep(0.001)  # a thread that was joined may still be about to end; those of numpy do not
+            time.sleep(0.001)  # a thread that was joined may still be about to end; threads of numpy do not
     except OSError:  # not Linux
         pass
     return False

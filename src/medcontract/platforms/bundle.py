@@ -69,7 +69,7 @@ class Plan(NamedTuple):
     optional: tuple[str, ...]
     """The contracts of other files that a submission may contain, such as measurements."""
     needed: tuple[str, ...]
-    """Those of them without which there is no headline."""
+    """The contracts without which there is no headline."""
     alternative: str
     """The figure that can rank submissions without these files."""
     warnings: tuple[str, ...]
@@ -77,7 +77,7 @@ class Plan(NamedTuple):
     """The name and the content of the wheel of medcontract to install, if it was given."""
 
     def program(self) -> dict[str, bytes]:
-        """The files next to the entry point. None of them contains the truth."""
+        """Return the files next to the entry point. None of them contains the truth."""
         files = {SETTINGS: self.settings.to_json().encode(), PROTOCOL: f"{self.protocol.to_json()}\n".encode()}
         return files if self.challenge is None else {**files, CHALLENGE: self.challenge}
 
@@ -190,7 +190,7 @@ def read_wheel(path: str) -> tuple[str, bytes]:
 
 
 def _without_measured(note: str) -> str:
-    """A note on a file, without the option that only `leaderboard` has."""
+    """Return a note on a file, without the option that only `leaderboard` has."""
     return note.removesuffix(" (see --measured)").removesuffix(" without one in --measured")
 
 
@@ -227,7 +227,7 @@ def _columns(contest: Contest, headline: str) -> Iterator[BoardColumn]:
 
 
 def _key(name: str, used: set[str]) -> str:
-    """A name that every platform accepts, and that no other column has."""
+    """Return a name that every platform accepts, and that no other column has."""
     stem = _NOT_IN_KEYS.sub("_", name).strip("_")[:_LONGEST_KEY] or "figure"
     key, number = stem, 1
     while key in used:
@@ -247,7 +247,7 @@ def _truth(contest: Contest) -> dict[str, bytes]:
 
 
 def _undefined_parameters(contest: Contest) -> Iterator[str]:
-    """A warning about parameters that a ranking derives from all submissions."""
+    """Yield a warning about parameters that a ranking derives from all submissions."""
     if contest.track.ranking.protocol is None:
         return
     names = [name for name, value in contest.scorer.protocol.values.items() if value is None]
@@ -277,7 +277,7 @@ def logo() -> bytes:
 
 
 def zip_of(files: Mapping[str, bytes]) -> bytes:
-    """A .zip of these files, by path."""
+    """Return a .zip of these files, by path."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
@@ -290,7 +290,7 @@ def zip_of(files: Mapping[str, bytes]) -> bytes:
 
 
 def tar_gz_of(files: Mapping[str, bytes]) -> bytes:
-    """A .tar.gz of these files, by path."""
+    """Return a .tar.gz of these files, by path."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, data in sorted(files.items()):

@@ -50,7 +50,7 @@ class Evaluation(NamedTuple):
     split: str = ""
 
     def page(self) -> str:
-        """The outcome as an HTML page."""
+        """Return the outcome as an HTML page."""
         if self.score is not None:
             return rendering.render(self.score, "html")
         text = self.reason.replace("&", "&amp;").replace("<", "&lt;")
@@ -121,7 +121,7 @@ def _evaluate(program: str, truth: str, submission: str, ignored: Sequence[str])
 
 
 def _truth_files(settings: BundleSettings, truth: str) -> list[tuple[str, str]]:
-    """The files that the bundle was made with, and no others. Raises `CallError` if one is missing."""
+    """Return the files that the bundle was made with, and no others. Raises `CallError` if one is missing."""
     if not os.path.exists(truth):
         raise CallError("the truth is missing")
     inside = truth + "/" if os.path.isdir(truth) else truth + "!/"
@@ -129,7 +129,7 @@ def _truth_files(settings: BundleSettings, truth: str) -> list[tuple[str, str]]:
 
 
 def _for_platform(score: Score, settings: BundleSettings) -> Score:
-    """The score with hints that apply on a platform."""
+    """Return the score with hints that apply on a platform."""
     expected = f"a file of {' or '.join(settings.submission)}"
 
     def adapted(text: str) -> str:
@@ -153,7 +153,7 @@ def _no_headline(score: Score, headline: str, auxiliaries: Sequence[str]) -> str
 
 
 def _reason(score: Score) -> str:
-    """All reasons and the first error, in one line without values of records."""
+    """Return all reasons and the first error, in one line without values of records."""
     found = list(score.reasons)
     first = next((problem for problem in score.problems if problem.severity == "error"), None)
     if first is not None and not any(first.message in reason for reason in found):

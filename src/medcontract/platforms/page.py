@@ -25,7 +25,7 @@ from medcontract.reading.source import Source
 _TEMPLATES = Path(__file__).parent / "templates" / "page"
 _PACKAGE = Path(__file__).parents[1]
 _MODULES = ("text", "messages", "json", "schema", "csv", "recognize", "rules", "check", "files")
-"""Those of `js/src`, each after what it imports."""
+"""Modules of `js/src`, each after what it imports."""
 _IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.MULTILINE)
 
@@ -34,7 +34,7 @@ Cases = dict[str, list[dict[str, str]]]
 
 
 def chosen_contracts(ids: Sequence[str]) -> list[CompiledContract]:
-    """Return the given contracts, those of the challenge in use except its truth, or all that people write."""
+    """Return the given contracts, or all of the challenge in use except its truth, or all that people write."""
     scope = registry.scope()
     if ids:
         return [registry.find(contract_id) for contract_id in ids]
@@ -45,7 +45,7 @@ def chosen_contracts(ids: Sequence[str]) -> list[CompiledContract]:
 
 
 def page(contracts: Sequence[CompiledContract], cases: tuple[Source, str | None] | None, title: str | None) -> str:
-    """Return the page. Of `cases` it contains only ids. Raises `CallError` if they are not those of any contract."""
+    """Return the page. Of `cases` it contains only ids. Raises `CallError` if they belong to no contract."""
     covering = [entry for entry in contracts if any(isinstance(rule, Covers) for rule in entry.file_rules)]
     expected = _expected(covering, cases) if cases else {}
     scope = registry.scope()

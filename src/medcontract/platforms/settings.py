@@ -81,7 +81,7 @@ class BundleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def read_settings(folder: str) -> BundleSettings:
-    """The settings in the folder of an entry point. Raises `CallError`."""
+    """Return the settings in the folder of an entry point. Raises `CallError`."""
     path = os.path.join(folder, SETTINGS)
     try:
         with open(path, "rb") as stream:

@@ -43,7 +43,7 @@ def register(*contracts: AnyContract) -> None:
 
 
 def compiled_form(contract: AnyContract) -> registry.CompiledContract:
-    """A contract that is made at run time, in the form that files are checked with. Raises `CallError`."""
+    """Return a contract that is made at run time, in the form that files are checked with. Raises `CallError`."""
     from medcontract.plugins.schema_parity import schema_is_complete
     from medcontract.schemas.json_schema import compile_contract
 
@@ -137,7 +137,7 @@ def _check_rules(contract: AnyContract) -> None:
 
 
 def _described(rule: Any, contract: AnyContract) -> str:
-    """A rule as messages refer to it. Raises `CallError` if it is not one, or of a kind that cannot be published."""
+    """Return the name of a rule in messages. Raises `CallError` if it is none, or its kind cannot be published."""
     if not isinstance(rule, RecordRule | CollectionRule | CrossFileRule):
         raise CallError(
             f"{contract.id}: expected a rule, got {type(rule).__name__}", "use the rules of medcontract.modeling"
@@ -226,7 +226,7 @@ def unknown_code(given: str, name: str) -> CallError:
     known = [code for code in problem_codes() if prefix and code.startswith(prefix[0])]
     hint = did_you_mean(name, known or problem_codes())
     if prefix and not known:
-        hint = words(f"codes with the prefix {prefix[0]} may be those of a plugin: pass ", LOAD_PLUGIN)
+        hint = words(f"codes with the prefix {prefix[0]} may belong to a plugin: pass ", LOAD_PLUGIN)
     return CallError(f"unknown problem code '{given}'", hint)
 
 

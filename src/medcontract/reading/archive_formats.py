@@ -36,7 +36,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _OF_SYSTEMS = "__MACOSX"
 """A folder that macOS adds to archives."""
-_LINK = Finding("MC003", "this is a link; links in archives are not followed", "replace it by the file")
+_LINK = Finding("MC003", "this is a link; links in archives are not followed", "replace it with the file")
 _DEVICE = Finding("MC003", "this is a pipe or a device, not a file", "remove it from the archive")
 
 
@@ -300,7 +300,7 @@ class ZipMember(Decompressed):
 _MOST_OCTAL = 0o77777777777
 """The largest size that fits into a header."""
 _MOST_HEADERS = 8
-"""Headers that extend that of one file: Python and macOS write one for each, in addition to those of long names."""
+"""Headers that extend the header of one file: Python and macOS write one for each, besides headers of long names."""
 _PAX = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE)
 _NAMING = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME)
 _EXTENDING = (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)

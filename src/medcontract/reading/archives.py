@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from medcontract.reading.folders import Exclude, Listing
 
 _KEPT = 2
-"""Archives whose directories are kept, with the copy of a .tar.gz: those of a truth and of a submission."""
+"""Archives whose directories are kept, with the copy of a .tar.gz: the truth and a submission."""
 
 
 def open_archived(path: str, limits: Limits | None = None) -> Source:
@@ -67,7 +67,7 @@ def member_size(archive: str, name: str, limits: Limits) -> int | None:
 
 
 class ArchivedFile(Source):
-    """A file in an archive. Its bytes, its size and its hash are those of the file itself.
+    """A file in an archive. Its bytes, size and hash describe the file itself, not the archive.
 
     Without a member, it is the archive, where a file is expected.
     """

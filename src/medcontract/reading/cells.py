@@ -1,4 +1,4 @@
-"""Cells that are Python values: as JSON, and those of tables in memory."""
+"""Cells that are Python values: as JSON, and in tables in memory."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def encoding_of(data: bytes, offset: int) -> Encoding | None:
 
 
 def _rate(data: bytes, codec: str) -> int:
-    """Count the other characters that are usual letters in this encoding, minus those that are not."""
+    """Count the other characters: usual letters in this encoding minus all others."""
     text = data.decode(codec, "replace")
     return sum(1 if char in _LETTERS else -1 for char in text if not char.isascii())
 

@@ -30,7 +30,7 @@ class Excerpt(NamedTuple):
 def find_positions(
     source: Source, offsets: Iterable[int], excerpts: Iterable[int] = ()
 ) -> tuple[dict[int, Place], dict[int, Excerpt]]:
-    """Find line and column (1-based, in code points) of the offsets, and the text around those of `excerpts`.
+    """Find line and column (1-based, in code points) of the offsets, and the text around the `excerpts`.
 
     Lines end with LF, CRLF or CR; a byte order mark is not counted. The file is opened once and read in order, so that
     a compressed one is decompressed once.
@@ -59,7 +59,7 @@ def find_positions(
             if offset in shown:
                 start = max(source.start, offset - _AROUND)
                 text = reader.read(start, offset + _AROUND)
-                before = max(offset - start, 0)  # an offset may be that of the byte order mark
+                before = max(offset - start, 0)  # the byte order mark has an offset, too
                 texts[offset] = _excerpt(text[:before], text[before:], is_cut=start > source.start)
     return places, texts
 
@@ -80,7 +80,7 @@ class _Reader:
             if start > end:
                 end = self._stream.seek(start)
                 self._start, self._data = end, b""
-            while end < stop and (block := self._stream.read1(BLOCK)):  # type: ignore[attr-defined]  # those of `Source` have it
+            while end < stop and (block := self._stream.read1(BLOCK)):  # type: ignore[attr-defined]  # streams of `Source` have it
                 kept = max(start - _AROUND - self._start, 0)
                 self._start, self._data = self._start + kept, self._data[kept:] + block
                 end += len(block)

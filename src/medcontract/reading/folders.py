@@ -1,4 +1,4 @@
-"""Finds the data files in a folder, except those that are excluded, and what cannot be read or is not followed."""
+"""Finds the data files in a folder, except excluded ones, and what cannot be read or is not followed."""
 
 from __future__ import annotations
 
@@ -162,10 +162,10 @@ def _cannot_be_read(what: str, error: OSError) -> Finding:
 
 
 _NO_FILE = Finding("MC003", "this is a pipe, a socket or a device, not a file", "remove it from the folder")
-_NOWHERE = Finding("MC003", "this link is broken", "replace it by the file")
-_OUTSIDE = Finding("MC028", "this link leads out of its folder and is not followed", "replace it by the file")
-_TAKEN = Finding("MC028", "this link leads to another submission and is not followed", "replace it by the file")
-_HIDDEN = Finding("MC028", "this link leads to a hidden folder and is not followed", "replace it by the folder")
+_NOWHERE = Finding("MC003", "this link is broken", "replace it with the file")
+_OUTSIDE = Finding("MC028", "this link leads out of its folder and is not followed", "replace it with the file")
+_TAKEN = Finding("MC028", "this link leads to another submission and is not followed", "replace it with the file")
+_HIDDEN = Finding("MC028", "this link leads to a hidden folder and is not followed", "replace it with the folder")
 
 
 class Exclude:
@@ -183,7 +183,7 @@ class Exclude:
         self._used: set[str] = set()
 
     def __call__(self, folder: str, path: str, is_folder: bool) -> bool:
-        """Check whether to skip an entry, whose path starts with that of the folder."""
+        """Check whether to skip an entry, whose path starts with the path of the folder."""
         found = [each for each in self._patterns if self._matches(each, folder, path, is_folder)]
         self._used.update(found)
         return bool(found)

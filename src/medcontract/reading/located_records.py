@@ -28,7 +28,7 @@ class LocatedRecord(Struct, gc=False):
     """One record of a file. (A `Struct`: there are millions, and a `NamedTuple` takes longer to make.)"""
 
     raw: bytes
-    """Its JSON; of a table, that of its row. Empty if `finding` says why there is none."""
+    """Its JSON; in a table, the JSON of its row. Empty if `finding` says why there is none."""
     offset: int
     value: Any
     """The result of `Decode`."""

@@ -24,7 +24,7 @@ from medcontract.reading.source import SeekableStream
 
 T = TypeVar("T")
 BLOCK = 4 << 20
-"""Bytes that are requested ahead of those that are needed."""
+"""Bytes that are requested before they are needed."""
 _KEPT = 4
 """Open files, of which each keeps the block that it read last."""
 _FRESH = 1.0
@@ -115,7 +115,7 @@ def file_info(address: Address) -> FileInfo:
 
 
 def recent_info(address: Address) -> FileInfo:
-    """Return the state of a file about a second ago: that of an archive is needed for each of its files."""
+    """Return the state of a file about a second ago: an archive is asked for its state for each of its files."""
     return _info_at(address.full, time.monotonic() // _FRESH)
 
 

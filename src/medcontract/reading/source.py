@@ -72,7 +72,7 @@ class Source:
         refused: Finding | None = None,
     ) -> None:
         self._kept: bytes | Copy | None = origin if isinstance(origin, bytes) else None
-        """All its bytes, if they are not those of a file."""
+        """All its bytes, if they are not in a file."""
         self._path = "" if isinstance(origin, bytes) else os.fspath(origin)
         self.name = name if name is not None else "<bytes>" if isinstance(origin, bytes) else str(self._path)
         self.limits = limits or Limits()

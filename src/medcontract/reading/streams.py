@@ -73,7 +73,7 @@ class Decompressed(SeekableStream):
 
 
 class Gunzip(Decompressed):
-    """A gzipped file. `limit`: that of the call; `most`: that of its size."""
+    """A gzipped file. `limit`: set by the call; `most`: derived from its size."""
 
     def __init__(self, packed: BinaryIO, limit: int, most: int) -> None:
         from gzip import BadGzipFile, GzipFile  # not needed for most files

@@ -72,7 +72,7 @@ EXTENSIONS = {
     ".sarif": "sarif",
     ".xml": "junit",
 }
-"""The format for each file extension. Formats that no extension stands for are selected with `--format`."""
+"""The format for each file extension. Formats without an extension are selected with `--format`."""
 
 WITH_EXCERPTS = frozenset({"text", "html"})
 """Formats that show the source line of a problem, if values may be shown."""
@@ -83,7 +83,7 @@ REPORT_FORMAT = "markdown"
 
 
 def formats_of(result: str) -> list[str]:
-    """The formats that a class of results can be rendered in."""
+    """Return the formats that a class of results can be rendered in."""
     return [format_name for name, format_name in RENDERERS if name == result]
 
 
@@ -93,7 +93,7 @@ def all_formats() -> tuple[str, ...]:
 
 
 def extensions_of(result: str) -> dict[str, str]:
-    """The file extensions of these formats."""
+    """Return the file extensions of these formats."""
     known = formats_of(result)
     return {extension: format_name for extension, format_name in EXTENSIONS.items() if format_name in known}
 

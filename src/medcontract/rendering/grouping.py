@@ -23,7 +23,7 @@ _MOST_NAMED = 4
 
 
 class Grouped(NamedTuple):
-    """A problem that stands for all that are the same."""
+    """A problem that represents all equal ones."""
 
     file: str
     problem: Problem
@@ -58,7 +58,7 @@ def merged(problems: Iterable[Problem]) -> int:
 
 
 def grouped(parts: Sequence[FileProblems], show_values: bool = False, places: int = 2) -> list[list[Grouped]]:
-    """Return the groups of each part, in the order of their first problem; those of a later part may have joined one.
+    """Return the groups of each part, in the order of their first problem; problems of later parts may join one.
 
     `places`: how many places of others are named.
     """
@@ -155,7 +155,7 @@ def _listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:
 
 
 def left(part: FileProblems, hidden: Sequence[Grouped] = ()) -> int:
-    """Count the problems that are not listed, nor like one that is, and those of groups that are not shown."""
+    """Count the problems that are neither listed nor like a listed one, also in groups that are not shown."""
     listed = sum(1 + problem._more for _, problem in part.problems)
     return max(0, part.found - listed) + sum(each.total for each in hidden)
 

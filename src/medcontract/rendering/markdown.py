@@ -37,7 +37,7 @@ def document(result: Result, view: View) -> str:
 
 
 def write(page: Page, show_values: bool = False) -> str:
-    """The title, the verdict with the facts and reasons, then the sections. Paragraphs are apart."""
+    """Return the title, the verdict with the facts and reasons, then the sections. Paragraphs are apart."""
     about = "".join(f" {_inline(line)}" for line in page.about)
     head = [f"**{escaped(page.verdict)}**.{about}"] if page.verdict else []
     facts = [
@@ -104,7 +104,7 @@ def _inline(text: str) -> str:
 
 
 def _problems(parts: Iterable[FileProblems], show_values: bool) -> Iterator[str]:
-    """A table of the problems; the same problem is listed once, with the number of times."""
+    """Yield a table of the problems; the same problem is listed once, with the number of times."""
     parts = list(parts)
     found = [each for groups in grouped(parts, show_values) for each in groups]
     shown = found[:_MOST_PROBLEMS]
@@ -135,7 +135,7 @@ def _plain(part: str | Styled) -> str:
 
 
 def _code(name: str) -> str:
-    """A name in backticks, if possible."""
+    """Return a name in backticks, if possible."""
     return escaped(name) if set(name) & set("`|") or not name.isprintable() else f"`{name}`"
 
 

@@ -23,7 +23,7 @@ def plain(text: str, role: str) -> str:
 
 
 class View(NamedTuple):
-    """Settings of the caller. Formats ignore those that do not apply."""
+    """Settings of the caller. Formats ignore settings that do not apply."""
 
     style: Style = plain
     show_values: bool = False
@@ -66,7 +66,7 @@ Line = Sequence[str | Styled]
 
 
 class Code(str):
-    """A cell of a table that is a name, such as that of a field."""
+    """A cell of a table that is a name, such as of a field."""
 
     __slots__ = ()
 
@@ -212,7 +212,7 @@ class Section(NamedTuple):
     outcome: bool = False
     """Shown on a terminal even with `--quiet`."""
     most: int | None = None
-    """The number of rows of its tables, if it is not that of the format."""
+    """The number of rows of its tables, if it differs from the default of the format."""
     folded: bool = False
     """It is needed to verify the page, not to read it: HTML folds it."""
 

@@ -71,7 +71,7 @@ def _fitted(lines: list[str], view: View) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
-    """The line in several, if it is too long: except a row of a table, and what a file contains."""
+    """Wrap a line that is too long, except a row of a table and the content of a file."""
     plain = _ESCAPES.sub("", line)
     if _width(plain) <= width or width < _LEAST_WIDTH or _EXCERPT.match(plain) or "   " in plain.strip():
         yield line
@@ -89,7 +89,7 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
 
 
 def _spaced(parts: Sequence[tuple[Sequence[str], bool]]) -> list[str]:
-    """The lines of all parts, with a blank line before and after those that are apart."""
+    """Return the lines of all parts, with a blank line around parts that are apart."""
     lines: list[str] = []
     open_after = False
     for part, apart in parts:
@@ -139,7 +139,7 @@ def _line(line: Line, style: Style | None = None) -> str:
 
 
 def table_lines(table: Table, style: Style, most: int = MOST_CASES, width: int | None = None) -> Iterator[str]:
-    """The table in columns, with text aligned left and numbers aligned right; its head only if it has a title.
+    """Yield the table in columns, with text aligned left and numbers aligned right; its head only if it has a title.
 
     If it is too wide, a text in its last column is wrapped, and the last columns of numbers are left out.
     """
@@ -186,7 +186,7 @@ def _item(item: Outcome, view: View) -> Iterator[str]:
 
 
 def problem_lines(part: FileProblems, view: View, groups: Sequence[Grouped] | None = None) -> Iterator[str]:
-    """The problems of a file, each with a blank line after it, the number of the others, and the outcome."""
+    """Yield the problems of a file, each with a blank line after it, the number of the others, and the outcome."""
     groups = grouped([part], view.show_values)[0] if groups is None and part.problems else groups or []
     shown = groups[: view.max_problems] if part.unreadable or not view.quiet else []
     for each in shown:
@@ -231,7 +231,7 @@ def _around(excerpt: str, caret: int, room: int) -> tuple[str, int]:
 
 
 def _column(problem: Problem) -> str:
-    """The column of a table: its letter in a CSV file, otherwise its name, unless the message has it."""
+    """Return the column of a table: its letter in a CSV file, otherwise its name, unless the message has it."""
     if problem._letter:
         return f" (column {problem._letter})"
     field = problem.field
@@ -241,7 +241,7 @@ def _column(problem: Problem) -> str:
 
 
 def _width(text: str) -> int:
-    """The width on a terminal: wide characters take two columns, combining ones none."""
+    """Return the width on a terminal: wide characters take two columns, combining ones none."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

@@ -31,7 +31,7 @@ Unit = Annotated[float, "Unit"]
 """From 0 to 1."""
 RelativePath = Annotated[str, "RelativePath"]
 Code = Annotated[str, "Code"]
-"""The code of a problem, such as MC104; those of plugins have another prefix."""
+"""The code of a problem, such as MC104; codes of plugins have another prefix."""
 Sha256 = Annotated[str, "Sha256"]
 TrackResult = Annotated[dict[str, Any], "TrackResult"]
 """A document of the result contract of the track in the field `track`."""
@@ -40,7 +40,7 @@ TrackResult = Annotated[dict[str, Any], "TrackResult"]
 class ResultItem(Struct, frozen=True, kw_only=True):
     """A part of a result.
 
-    Its fields are those of the JSON output. A field whose name starts with `_` is for renderers: it may contain values
+    Its fields are in the JSON output. A field whose name starts with `_` is for renderers: it may contain values
     of records, so it is neither in the output nor in the `repr`.
     """
 
@@ -54,7 +54,7 @@ class ResultItem(Struct, frozen=True, kw_only=True):
         return self._data(show_values)
 
     def _data(self, show_values: bool) -> Any:
-        """The output as plain data."""
+        """Return the output as plain data."""
         data = {}
         for name in public_fields(type(self)):
             value = getattr(self, name)
@@ -66,7 +66,7 @@ class ResultItem(Struct, frozen=True, kw_only=True):
         return data
 
     def _summary(self) -> str:
-        """The text of the `repr`. It must not contain values of records."""
+        """Return the text of the `repr`. It must not contain values of records."""
         return ""
 
     def __repr__(self) -> str:
@@ -84,15 +84,15 @@ class Result(ResultItem, frozen=True, kw_only=True):
         return dumps(self.to_dict(show_values))
 
     def to_text(self, show_values: bool = False) -> str:
-        """What the command prints on a terminal without colors."""
+        """Return what the command prints on a terminal without colors."""
         return self._rendered("text", show_values)
 
     def to_html(self, show_values: bool = False) -> str:
-        """A page, like `--format html`. Raises `CallError` for results without pages."""
+        """Return a page, like `--format html`. Raises `CallError` for results without pages."""
         return self._rendered("html", show_values)
 
     def to_markdown(self, show_values: bool = False) -> str:
-        """A page, like `--format markdown`. Raises `CallError` for results without pages."""
+        """Return a page, like `--format markdown`. Raises `CallError` for results without pages."""
         return self._rendered("markdown", show_values)
 
     def _rendered(self, format_name: str, show_values: bool) -> str:
@@ -105,13 +105,13 @@ class Result(ResultItem, frozen=True, kw_only=True):
         return render(self, format_name, View(show_values=show_values))
 
     def _repr_html_(self) -> str:
-        """The display of notebooks, without values of records."""
+        """Return the display of notebooks, without values of records."""
         from medcontract.rendering.html import notebook
 
         return notebook(self)
 
     def to_frame(self, show_values: bool = False) -> DataFrame:
-        """The rows of the result as a pandas DataFrame, such as problems, figures or submissions.
+        """Return the rows of the result as a pandas DataFrame, such as problems, figures or submissions.
 
         Raises `CallError` without the extra `pandas`.
         """
@@ -122,15 +122,15 @@ class Result(ResultItem, frozen=True, kw_only=True):
         return DataFrame(rows, columns=self._head(rows))
 
     def _head(self, rows: Sequence[Row]) -> list[str]:
-        """The names of all columns of these rows."""
+        """Return the names of all columns of these rows."""
         return list(dict.fromkeys([*self._columns, *(name for row in rows for name in row)]))
 
     def _rows(self, show_values: bool) -> list[Row]:
-        """The rows of `to_frame`."""
+        """Return the rows of `to_frame`."""
         return []
 
     def __bool__(self) -> bool:
-        """Whether the result is a success."""
+        """Return whether the result is a success."""
         return True
 
 
@@ -155,7 +155,7 @@ class ResultList(Result, Generic[T], frozen=True, kw_only=True):
 
 @cache
 def public_fields(kind: type[Struct]) -> tuple[str, ...]:
-    """The names of the fields in the output, in order."""
+    """Return the names of the fields in the output, in order."""
     return tuple(name for name in kind.__struct_fields__ if not name.startswith("_"))
 
 
@@ -185,7 +185,7 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe
 
 
 def dumps(data: Data) -> str:
-    """Convert to JSON, with invisible characters and those that a terminal may act on escaped."""
+    """Convert to JSON, with invisible characters, and characters that a terminal may act on, escaped."""
     import json  # slow to import
 
     text = json.dumps(data, ensure_ascii=False)

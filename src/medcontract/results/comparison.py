@@ -102,7 +102,7 @@ class Comparison(Result, frozen=True, kw_only=True):
     figures: tuple[Delta, ...]
     """Figures of the whole submission, starting with the headline."""
     rows: tuple[ComparedRow, ...]
-    """Rows of the lists, by kind; those that changed most first."""
+    """Rows of the lists, by kind; the largest changes first."""
     warnings: tuple[Str, ...]
     """Warnings about the comparison."""
     medcontract_version: Str

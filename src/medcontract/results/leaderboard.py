@@ -134,7 +134,7 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     blind: bool | None = None
     """True with --blind: submissions are listed by name, without ranks and figures. Absent otherwise."""
     submissions: tuple[LeaderboardEntry, ...]
-    """Submissions by rank; those that are not valid last, by name."""
+    """Submissions by rank; invalid ones last, by name."""
     intervals: RankingIntervals | None = None
     """What intervals are computed from. Like the following, only with --intervals, if a submission is ranked."""
     neighbours: tuple[Neighbors, ...] | None = None
@@ -205,7 +205,7 @@ class Leaderboard(Result, frozen=True, kw_only=True):
 
 
 def _of_intervals(entry: LeaderboardEntry) -> Row:
-    """The columns of intervals."""
+    """Return the columns of intervals."""
     low, high = entry.interval or (None, None)
     best, worst = entry.rank_interval or (None, None)
     return {"low": low, "high": high, "best_rank": best, "worst_rank": worst,

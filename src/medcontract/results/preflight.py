@@ -29,7 +29,7 @@ class Check(ResultItem, frozen=True, kw_only=True):
     """The first problems that the check found."""
 
     _found: int = 0
-    """The number of problems, including those that are not listed."""
+    """The number of problems, listed or not."""
     _noted: bool = False
     """The detail needs a look, although it is no problem of a file."""
 
@@ -44,7 +44,7 @@ class Check(ResultItem, frozen=True, kw_only=True):
         return self.status == "skipped" and self.detail.startswith("needs a truth (")
 
     def _failing_on_warnings(self, refused: Score | None) -> Check:
-        """The check for `strict`; `refused`: the score, if its warnings made it not valid."""
+        """Return the check for `strict`; `refused`: the score, if its warnings made it not valid."""
         if self.status != "passed":
             return self
         warnings = max(self._found, len(self.problems))  # errors would have failed it
@@ -104,7 +104,7 @@ class Preflight(ResultList[FileProblem], frozen=True, kw_only=True):
         return rows
 
     def _failing_on_warnings(self) -> Preflight:
-        """The checklist for `strict`: checks that found warnings fail, including that of the score."""
+        """Return the checklist for `strict`: checks that found warnings fail, also the check of the score."""
         score = None if self.score is None else self.score._failing_on_warnings()
         refused = None if score is self.score else score
         checks = tuple(check._failing_on_warnings(refused) for check in self.checks)
@@ -112,7 +112,7 @@ class Preflight(ResultList[FileProblem], frozen=True, kw_only=True):
         return replace(self, ready=ready, checks=checks, score=score)
 
     def __bool__(self) -> bool:
-        """Whether no check failed."""
+        """Return whether no check failed."""
         return self.ready
 
     def _summary(self) -> str:
@@ -147,7 +147,7 @@ class Fix(Result, frozen=True, kw_only=True):
     _after: str = ""
 
     def diff(self) -> str:
-        """The changes as a unified diff. It contains values of records."""
+        """Return the changes as a unified diff. It contains values of records."""
         from difflib import unified_diff
         from io import StringIO
 
@@ -156,7 +156,7 @@ class Fix(Result, frozen=True, kw_only=True):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def __bool__(self) -> bool:
-        """Whether the repaired file is valid."""
+        """Return whether the repaired file is valid."""
         return self.remaining.ok
 
     def _summary(self) -> str:

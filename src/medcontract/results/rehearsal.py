@@ -94,7 +94,7 @@ class Rehearsal(Result, frozen=True, kw_only=True):
         return self.ok
 
     def count(self, status: str) -> int:
-        """The number of checks with this outcome."""
+        """Return the number of checks with this outcome."""
         return sum(check.status == status for check in self.checks)
 
     def _summary(self) -> str:

@@ -106,7 +106,7 @@ class SchemaDiff(ResultList[SchemaChange], frozen=True, kw_only=True):
     _columns = ("path", "pointer", "message", "breaks")
 
     def __bool__(self) -> bool:
-        """Whether nothing breaks."""
+        """Return whether nothing breaks."""
         return not self.breaking
 
     def _summary(self) -> str:

@@ -30,7 +30,7 @@ class FileProblem(Problem, frozen=True, kw_only=True):
 
 
 def in_file(name: str, problem: Problem, path: str | None = None) -> FileProblem:
-    """The problem, with the name of its file."""
+    """Return the problem, with the name of its file."""
     return FileProblem(**asdict(problem), file=name, _path=path)
 
 
@@ -223,7 +223,7 @@ class Subgroup(ResultItem, frozen=True, kw_only=True):
     figures: dict[str, float | None]
     """The figures that depend on cases, by JSON pointer to the result; empty if the group is hidden."""
     gap: float | None
-    """The headline minus that of all other cases; null without other cases, or if it is hidden."""
+    """The headline minus the headline of all other cases; null without other cases, or if hidden."""
     intervals: dict[str, tuple[float, float] | None] | None = None
     """The interval of each figure that is not null, by JSON pointer; null without one. Only with --intervals."""
 
@@ -261,7 +261,7 @@ class Display(Struct, frozen=True, kw_only=True):
     entrant: str = "team"
     """What the name of a submission refers to: a team or a model."""
     problems: int = 0
-    """The number of problems, including those that are not listed."""
+    """The number of problems, listed or not."""
     errors: int = 0
     violations: tuple[str, ...] = ()
     """How often each rule across files was violated, in words."""
@@ -349,12 +349,12 @@ class Score(ResultList[FileProblem], frozen=True, kw_only=True):
 
     @property
     def errors(self) -> int:
-        """The number of errors in all files, including those that are not listed."""
+        """The number of errors in all files, listed or not."""
         return self._display.errors
 
     @property
     def warning_count(self) -> int:
-        """The number of warnings: about the score, and in all files, including those that are not listed."""
+        """The number of warnings: about the score, and in all files, listed or not."""
         own = [warning for warning in self.warnings if warning not in self._display.violations]
         listed = sum(problem.severity == "warning" for problem in self.problems)
         return len(own) + max(self._display.problems - self.errors, listed)
@@ -381,13 +381,13 @@ class Score(ResultList[FileProblem], frozen=True, kw_only=True):
         return rows
 
     def _failing_on_warnings(self) -> Score:
-        """The score for `strict`: with warnings it is no longer valid, for this reason."""
+        """Return the score for `strict`: with warnings it is no longer valid, for this reason."""
         if not self.valid or not self.warning_count:
             return self
         return replace(self, valid=False, reasons=(*self.reasons, failing_warnings(self.warning_count)))
 
     def __bool__(self) -> bool:
-        """Whether the score counts and the decision is not NO-GO."""
+        """Return whether the score counts and the decision is not NO-GO."""
         return self.valid and self.decision != "NO-GO"
 
     def _summary(self) -> str:
@@ -397,7 +397,7 @@ class Score(ResultList[FileProblem], frozen=True, kw_only=True):
 
 
 def _numbers(result: dict[str, object], prefix: str = "") -> Iterator[tuple[str, float | None]]:
-    """The figures of a result; names of nested ones are joined with dots."""
+    """Yield the figures of a result; names of nested ones are joined with dots."""
     for name, value in result.items():
         if isinstance(value, dict):
             yield from _numbers(value, f"{prefix}{name}.")
@@ -406,5 +406,5 @@ def _numbers(result: dict[str, object], prefix: str = "") -> Iterator[tuple[str,
 
 
 def failing_warnings(count: int) -> str:
-    """The reason why a result is not valid with `strict`."""
+    """Return the reason why a result is not valid with `strict`."""
     return f"{plural(count, 'warning')}, which {'fails' if count == 1 else 'fail'} with --strict"

@@ -123,7 +123,7 @@ class Table(NamedTuple):
     """The number of rows above a line that divides the table."""
 
     def first(self, most: int) -> Table:
-        """The table with at most this many rows, if it is a long one; a note counts the others."""
+        """Return the table with at most this many rows, if it is a long one; a note counts the others."""
         if self.total is None:
             return self
         left = self.total - min(most, len(self.rows))
@@ -133,7 +133,7 @@ class Table(NamedTuple):
         return self._replace(**columns, note=note)
 
     def only(self, columns: Sequence[int]) -> Table:
-        """The table with some of its columns, by position in this order."""
+        """Return the table with some of its columns, by position in this order."""
         end = len(self.head) - self.last_columns
         return self._replace(
             head=tuple(self.head[n] for n in columns), rows=[tuple(row[n] for n in columns) for row in self.rows],
@@ -166,7 +166,7 @@ def number(value: Any, unit: str = "", interval: Interval | None = None) -> str:
 
 
 def figures_table(score: Score) -> Table:
-    """The figures of the whole submission that are single numbers."""
+    """Return the figures of the whole submission that are single numbers."""
     result = score.result or {}
     shown = [
         (figure, result[figure.name])
@@ -185,7 +185,7 @@ def figures_table(score: Score) -> Table:
 
 
 def explained(table: Table, score: Score) -> Table:
-    """A table of figures with what they are: formulas with the values of parameters in place of their names."""
+    """Return a table of figures with what they are: formulas with the values of parameters in place of their names."""
     if table.head != ("figure", "value"):
         return table
     about = {figure.name: figure.about for figure in score._figures}
@@ -198,14 +198,14 @@ def explained(table: Table, score: Score) -> Table:
 
 
 def parameter_text(value: float | str | None) -> str:
-    """A parameter as a decimal, with all digits."""
+    """Return a parameter as a decimal, with all digits."""
     if value is None or isinstance(value, str):
         return value or "null"
     return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
 
 
 def share_of(figure: Any, value: Any) -> float | None:
-    """The value of a figure (`scoring.track.Figure`) as a share of its range, if it starts at 0 and has an end."""
+    """Return the value of a figure (`scoring.track.Figure`) as a share of its range, if this starts at 0 and ends."""
     if figure.low != 0 or not figure.high or not isinstance(value, int | float) or not 0 <= value <= figure.high:
         return None
     return float(value / figure.high)
@@ -218,7 +218,7 @@ def range_of(figure: Any, interval: Interval | None) -> Interval | None:
 
 
 def failure_modes_table(score: Score) -> Iterator[Table]:
-    """What to fix first, if the track reports it."""
+    """Yield what to fix first, if the track reports it."""
     if score.failure_modes:
         rows = [(mode.field, mode.difference, number(mode.count)) for mode in score.failure_modes]
         yield long_table(Table("What to fix first", ("field", "difference", "count"), rows, numeric=False))
@@ -234,7 +234,7 @@ def by_class_table(title: str, score: Score, field: str) -> Table:
 
 
 def matrix_table(title: str, matrix: Mapping[str, Mapping[str, int]]) -> Table:
-    """A confusion matrix as a heat map on pages."""
+    """Return a confusion matrix as a heat map on pages."""
     columns = tuple(next(iter(matrix.values()), {}))
     rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
     chart = Matrix(list(matrix), columns, [list(row.values()) for row in matrix.values()])
@@ -256,7 +256,7 @@ def class_table(
 
 
 def long_table(table: Table) -> Table:
-    """A table that formats may truncate."""
+    """Return a table that formats may truncate."""
     return table._replace(rows=table.rows[:MOST_ROWS], total=len(table.rows))
 
 
@@ -270,7 +270,7 @@ _BINS, _MOST_POINTS = 10, 200
 def curves(
     title: str, positives: Mapping[float | None, int], negatives: Mapping[float | None, int], is_share: bool
 ) -> Iterator[Table]:
-    """The ROC curve of a score and, of probabilities, their calibration. None is a case that is not processed.
+    """Yield the ROC curve of a score and, of probabilities, their calibration. None is a case that is not processed.
 
     The counts of cases are by score. A case without a score is never found, or found before all others.
     """

@@ -81,7 +81,7 @@ class Problem(ResultItem, frozen=True, kw_only=True):
         return "" if self.record is None else f", record {self.record}"
 
     def __str__(self) -> str:
-        """The place, the code and the message, without values of records."""
+        """Return the place, the code and the message, without values of records."""
         place = self._place.lstrip(":, ")
         place = ":".join(filter(None, (getattr(self, "file", None), place)))
         return f"{f'{place}: ' if place else ''}{self.severity} {self.code} {self.message}"
@@ -143,7 +143,7 @@ class FileReport(ResultList[Problem], frozen=True, kw_only=True):
         return self._images
 
     def to_dict(self, show_values: bool = False) -> Any:
-        """What `medcontract validate --format json` prints for this file."""
+        """Return what `medcontract validate --format json` prints for this file."""
         return Validation.of((self,)).to_dict(show_values)
 
     def _rendered(self, format_name: str, show_values: bool) -> str:
@@ -155,11 +155,11 @@ class FileReport(ResultList[Problem], frozen=True, kw_only=True):
         return [{"file": self.path, **problem.to_dict(show_values)} for problem in self.problems]
 
     def _failing_on_warnings(self) -> FileReport:
-        """The report for `strict`: severities and counts stay the same, the outcome changes."""
+        """Return the report for `strict`: severities and counts stay the same, the outcome changes."""
         return replace(self, ok=self.ok and not self.warnings)
 
     def __bool__(self) -> bool:
-        """Whether there are no errors."""
+        """Return whether there are no errors."""
         return self.ok
 
     def _summary(self) -> str:
@@ -215,7 +215,7 @@ class Validation(ResultList[Problem], frozen=True, kw_only=True):
         return Validation.of(tuple(file._failing_on_warnings() for file in self.files), self.skipped or ())
 
     def __bool__(self) -> bool:
-        """Whether there are no errors in any file."""
+        """Return whether there are no errors in any file."""
         return self.ok
 
     def _summary(self) -> str:

@@ -37,7 +37,7 @@ def data_dictionary(contract_id: str, record: bool = False) -> DataDictionary:
 
 
 def _sections(schema: Schema) -> Iterator[DictionarySection]:
-    """The file itself, then all objects in it, in the order in which they are used."""
+    """Yield the file itself, then all objects in it, in the order in which they are used."""
     if "properties" in schema:
         yield _section("The file", {**schema, "description": ""})
     for name in _used(schema, schema, {}):
@@ -97,7 +97,7 @@ def _type(node: Schema) -> str:
 
 
 def _described(node: Schema) -> str:
-    """A type of strings."""
+    """Describe a type of strings."""
     pattern = node.get("pattern")
     if pattern is None:
         return "blank string" if "not" in node and node["not"].get("pattern") == NON_BLANK else "string"

@@ -175,7 +175,7 @@ def _alternatives(node: Node) -> Alternatives:
 
 
 def _disjoint(a: Node, b: Node) -> bool:
-    """Whether no value can match both schemas: their types differ, or those of a key that one of them requires."""
+    """Return whether no value can match both schemas: their types differ, or the types of a required key do."""
     names = {*a.words.get("required", ()), *b.words.get("required", ())}
     return not a.types & b.types or (
         a.types == b.types == {"object"}
@@ -269,7 +269,7 @@ def _required(old: Node, new: Node) -> Iterator[Difference]:
 
 
 def _demand(word: str, old: Node, new: Node, label: str) -> Iterator[Difference]:
-    """A keyword that can only restrict values, and that can only be compared for equality."""
+    """Compare a keyword that can only restrict values, and that can only be compared for equality."""
     if word in new.words and word not in old.words:
         yield Difference(new.place(word), f"{label} must now satisfy '{word}'", tighter=True)
     elif word in old.words and word not in new.words:

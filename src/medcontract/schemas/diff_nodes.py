@@ -1,4 +1,4 @@
-"""Reads schemas for a comparison: only those that `schema export` may write, with references resolved."""
+"""Reads schemas for a comparison: only schemas that `schema export` may write, with references resolved."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def is_annotation(word: str) -> bool:
 
 
 def key(value: object) -> str:
-    """A text that is equal for values that are equal in JSON: 1 equals 1.0, but not true."""
+    """Return a text that is equal for values that are equal in JSON: 1 equals 1.0, but not true."""
     return json.dumps(_plain(value), sort_keys=True)
 
 

@@ -131,7 +131,7 @@ def _name_enumerations(contract: AnyContract, owner: str, node: Schema) -> None:
 
 
 def _add_results(schema: Schema) -> None:
-    """Where a field holds the result of a track: which contract that is, track by track.
+    """State the contract of a field with the result of a track, track by track.
 
     Other tracks may have any result. The contracts are definitions, so that a schema can be used by itself. It is a
     chain of `if`, `then` and `else`, which generators of types leave out: of alternatives quicktype would make one
@@ -225,7 +225,7 @@ def _without(schema: Schema, words: Collection[str]) -> Schema:
 
 
 def _documented(schema: Schema, root: object, module: str) -> Schema:
-    """The schema with the docstrings of model fields as descriptions. `root`: the type that the schema describes."""
+    """Return the schema with docstrings of model fields as descriptions. `root`: the type that the schema describes."""
     models = getattr(sys.modules.get(module), "__dict__", {})
     objects = {getattr(root, "__name__", ""): schema, **schema.get("$defs", {})}
     for name, node in objects.items():

@@ -148,7 +148,7 @@ _BASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._~!$&'()*+,;=:/\[\]
 
 
 def checked_base_url(url: str) -> str:
-    """A base URL without its trailing slash. Raises `CallError` if file names cannot be appended to it."""
+    """Return a base URL without its trailing slash. Raises `CallError` if file names cannot be appended to it."""
     try:
         parts = urlsplit(url)
         valid = bool(_BASE.match(url)) and bool(parts.hostname or parts.scheme == "file") and parts.port != 0
@@ -202,7 +202,7 @@ _SCHEMA = re.compile(r"(?:.*/)?v[0-9]+(?:\.record)?(?P<draft>\.draft-07)?\.json"
 
 
 def _is_in(draft: Draft, name: str) -> bool:
-    """Return whether the file name is that of a schema in this draft."""
+    """Return whether a schema in this draft has this file name."""
     match = _SCHEMA.fullmatch(name)
     return match is not None and (match["draft"] is not None) == (draft == "draft-07")
 
@@ -226,7 +226,7 @@ def wrong_files(there: Folder, export_there: Export) -> list[SchemaFault]:
     """Return what is wrong with a folder of schemas.
 
     Every file in the index must exist. The folder may also contain files of the other draft, which is not in the
-    index; those that exist must be up to date.
+    index; existing files must be up to date.
     """
     draft, base_url, entries = export_there
     known = {contract.id: contract for contract in registry.contracts()}
@@ -298,7 +298,7 @@ def export_to(folder: FolderPath, ids: Sequence[str], draft: Draft, base_url: st
 
 
 def check(folder: FolderPath, base_url: str | None = None) -> SchemaCheck:
-    """What is stale, missing, unknown or invalid in a folder of schemas. Raises `CallError` for any other folder."""
+    """Find what is stale, missing, unknown or invalid in a folder of schemas. Raises `CallError` for other folders."""
     if not os.path.isdir(folder):
         raise CallError(f"{os.fspath(folder)}: no such folder")
     there = _files(Path(folder))

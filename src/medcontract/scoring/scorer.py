@@ -287,7 +287,7 @@ class Scorer(ABC):
         """Compute the figures under the protocol."""
 
     def notes(self, tally: Tally) -> Notes:
-        """What the tally shows besides, also if a figure is too large."""
+        """Return what the tally shows besides, also if a figure is too large."""
         return Notes()
 
     # Optional: what `preflight` checks.
@@ -306,7 +306,7 @@ class Scorer(ABC):
         return ()
 
     def remarks(self, pairings: Mapping[str, Pairing], documents: Documents) -> Iterable[Remark]:
-        """What looks like a mistake, even without a truth: in probed records and auxiliary files."""
+        """Find what looks like a mistake, even without a truth: in probed records and auxiliary files."""
         return ()
 
     def constant(self, items: Sequence[Any]) -> Any:
@@ -314,7 +314,7 @@ class Scorer(ABC):
         return None
 
     def oddities(self, documents: Documents) -> Iterable[Remark]:
-        """What is valid, but improbable in auxiliary files: the same in `preflight` and `score`."""
+        """Find what is valid, but improbable in auxiliary files: the same in `preflight` and `score`."""
         return ()
 
     # Optional: intervals, much faster than by weighted tallies.
@@ -330,7 +330,7 @@ class Scorer(ABC):
     # Optional: explanations of a score.
 
     def remediation(self, tally: Tally) -> Sequence[FailureMode]:
-        """What to fix first: how often each field was wrong, and in which way."""
+        """Return what to fix first: how often each field was wrong, and in which way."""
         return ()
 
     def breakdown(self, tally: Tally) -> Sequence[ItemBreakdown]:
@@ -348,7 +348,7 @@ class Scorer(ABC):
     # Optional: combined scores, and scoring existing results again.
 
     def combined(self, documents: Documents) -> dict[str, CombinedScore] | None:
-        """How metrics are combined into one figure, by its name. Raises `CallError` for contradictory weights."""
+        """Return how metrics are combined into a figure, by its name. Raises `CallError` for contradictory weights."""
         return None
 
     def rescore(self, name: str, result: Any, documents: Documents, fields: Mapping[str, str]) -> Finished:

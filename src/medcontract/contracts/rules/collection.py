@@ -123,7 +123,7 @@ class KeyIndex(Protocol):
 
 
 class UniqueIndex(Accumulator):
-    """Keeps the keys of all records, in blocks that take little memory, and finds those that are repeated.
+    """Keeps the keys of all records, in blocks that take little memory, and finds repeated ones.
 
     Where they are repeated is found out by a second pass over the file. Keys of records that go to a sink which finds
     repeated keys by itself are not kept here.
@@ -200,7 +200,7 @@ class UniqueIndex(Accumulator):
         return chain(self._keys(), self.sink.all_keys() if self.sink else ())
 
     def suspicious_positions(self) -> Sequence[int] | None:
-        """Return which records have a key that is a suspect, of those that were counted. None if that is not known."""
+        """Return which counted records have a suspected key. None if it is not known."""
         if not self.sink:
             return [position for position, key in enumerate(self._keys()) if key in self.suspects]
         return None if self._count else self.sink.positions_of(self.suspects)
@@ -422,7 +422,7 @@ class _FlagCheck(Accumulator):
                 yield rule.finding((), group.first, hint=f"no record of this case has '{rule.field}': true")
 
     def _wrongly_flagged(self, group: _Group, sure: bool) -> Iterator[Finding]:
-        """All flagged records except the right one. Not `sure`: an invalid record may need the flag."""
+        """Yield all flagged records except the right one. Not `sure`: an invalid record may need the flag."""
         rule = self.rule
         right = next((ref for key, ref in group.flagged if rule.at is None or key == group.edge), None)
         if right is None and not sure:

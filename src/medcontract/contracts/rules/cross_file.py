@@ -44,7 +44,7 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
     other: str
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
-        """The check of one record. None: there is nothing to check, or the summary of the other file lacks it."""
+        """Return the check of one record; None if there is none, or the summary of the other file lacks its data."""
         return None
 
     def check_header(self, header: object, other: OtherFile) -> Finding | None:
@@ -56,7 +56,7 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
         return iter(())
 
     def items_in(self, document: object) -> Iterable[tuple[Path, object]]:
-        """The values in a document that the rule applies to, with their paths; by default the document itself."""
+        """Return the values in a document that the rule checks, with their paths; by default the document itself."""
         return (((), document),)
 
     def check_document(self, document: object, other: OtherFile) -> Iterator[Finding]:
@@ -107,7 +107,7 @@ def _plain(text: str) -> str:
 
 
 class Reference(CrossFileRule, frozen=True, kw_only=True):
-    """The value of `field` (or the pair with that of `with_field`) also occurs in the other file."""
+    """The value of `field` (or its pair with `with_field`) also occurs in the other file."""
 
     kind: ClassVar = "reference"
     field: str
@@ -170,7 +170,7 @@ class Excludes(CrossFileRule, frozen=True, kw_only=True):
 
 
 class Covers(CrossFileRule, frozen=True, kw_only=True):
-    """Every value of `field` (or pair with that of `with_field`) in the other file also occurs in this one."""
+    """Every value of `field` (or pair with `with_field`) in the other file also occurs in this one."""
 
     kind: ClassVar = "covers"
     field: str

@@ -239,7 +239,7 @@ class ForbidValue(RecordRule, frozen=True, kw_only=True):
 class ForbidPattern(RecordRule, frozen=True, kw_only=True):
     """The string `field`, stripped of blanks, does not match `pattern`; null is the empty string.
 
-    With `items`, that of each object of this list.
+    With `items`, of each object of this list.
     """
 
     kind: ClassVar = "forbid-pattern"
@@ -353,7 +353,7 @@ def _inside(value: object, name: str) -> Any:
 
 
 def has_content(value: object) -> bool:
-    """Whether a value has content: not absent, null, false, blank or empty. A number always has content, even 0."""
+    """Return whether a value is not absent, null, false, blank or empty. A number always has content, even 0."""
     if isinstance(value, str):
         return bool(value.strip(BLANKS))
     if value is None or value != value:  # noqa: PLR0124  # NaN: a missing value of a table

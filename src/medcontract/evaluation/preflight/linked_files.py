@@ -107,7 +107,7 @@ def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder:
     archived = split_member(path)
     if not archived and not address and leads_out_of(folder, path):
         message = f"{named} is a link that leads out of its folder and is not followed"
-        return error("MC028", message, "replace it by the file")
+        return error("MC028", message, "replace it with the file")
     size: int | None
     if archived:
         from medcontract.reading.archives import member_size

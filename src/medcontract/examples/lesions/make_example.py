@@ -55,7 +55,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def draw(lesion: tuple[int, int, int], number: int) -> list[bytes]:
-    """The rows of an image: an ellipse on skin. The number of the case varies its shape and the skin."""
+    """Return the rows of an image: an ellipse on skin. The number of the case varies its shape and the skin."""
     skin = bytes((232 - 3 * number, 190 - 2 * number, 165 - 2 * number))
     width, height = 0.55 + 0.02 * number, 0.8 - 0.02 * number
     rows = []

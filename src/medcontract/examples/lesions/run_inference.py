@@ -30,7 +30,7 @@ def load_model(path: Path) -> dict[str, Any]:
 def classify(
     model: dict[str, Any], color: tuple[float, float, float], age: int, gender: str, location: int
 ) -> list[float]:
-    """One probability per class: the closer the color, age and location are to those of the class, the larger.
+    """Return one probability per class: the larger, the closer color, age and location are to its typical values.
 
     (The toy model has no use for the gender.)
     """
@@ -46,7 +46,7 @@ def classify(
 
 
 def color_of_lesion(path: Path) -> tuple[float, float, float]:
-    """The mean color in the middle of an image."""
+    """Return the mean color in the middle of an image."""
     with Image.open(path) as image:
         width, height = image.size
         middle = image.convert("RGB").crop((width * 3 // 8, height * 3 // 8, width * 5 // 8, height * 5 // 8))
@@ -55,7 +55,7 @@ def color_of_lesion(path: Path) -> tuple[float, float, float]:
 
 
 def predict(model: dict[str, Any], case: dict[str, str], images: Path) -> dict[str, str]:
-    """The row of predictions.csv for one case."""
+    """Return the row of predictions.csv for one case."""
     try:
         color = color_of_lesion(images / case["image_path"])
     except OSError as error:

@@ -54,17 +54,17 @@ def document(result: Result, view: View) -> str:
 
 
 def write(page: Page, show_values: bool = False) -> str:
-    """The page as one file that needs nothing else."""
+    """Return the page as one file that needs nothing else."""
     return _render("page.html", page, show_values)
 
 
 def fragment(page: Page) -> str:
-    """The page as part of another one, such as a notebook: styles apply inside it only."""
+    """Return the page as part of another one, such as a notebook: styles apply inside it only."""
     return _render("fragment.html", page, False)
 
 
 def notebook(result: Result) -> str:
-    """The display of a result in a notebook: its page, or its text if it has no page. Values of records are hidden."""
+    """Return what a notebook displays: the page, or the text if there is no page. Values of records are hidden."""
     view = View()
     if isinstance(result, FileReport):
         result = Validation.of((result,))
@@ -122,7 +122,7 @@ def _with_code(text: str) -> Markup:
 
 
 def _breakable(text: str) -> Markup:
-    """A name that may be broken after an underscore or a slash, which browsers do not do by themselves."""
+    """Return a name that may be broken after an underscore or a slash, which browsers do not do by themselves."""
     shown = Markup(re.sub("(?<=[_/])", "<wbr>", str(escape(clean(text)))))  # noqa: S704  # escaped
     if isinstance(text, FigureName) and "_" in text:
         return Markup('{} <code class="field">{}</code>').format(clean(text.words), clean(text))
@@ -206,7 +206,7 @@ class ShownTable(NamedTuple):
 
 
 def table_blocks(table: Table, most: int = MOST_ROWS) -> Iterator[Shown]:
-    """The chart of a table, then the table; a matrix is shown as a heat map only."""
+    """Yield the chart of a table, then the table; a matrix is shown as a heat map only."""
     total, most = (len(table.rows), _MOST) if table.total is None else (table.total, most)
     table = table._replace(total=total).first(most)
     if not table.rows:
@@ -263,7 +263,7 @@ def _shown(table: Table) -> ShownTable:
 def _cells(
     texts: Sequence[str], kinds: Sequence[str], share: float | None, interval: tuple[float, float] | None
 ) -> list[Cell]:
-    """The cells of a row; the first number of the row has the bar."""
+    """Return the cells of a row; the first number of the row has the bar."""
     bar = kinds.index("number") if share is not None and "number" in kinds else None
     length = round(100 * min(max(share or 0, 0), 1))
     ends = None if interval is None else (round(100 * interval[0]), round(100 * interval[1]))
@@ -297,7 +297,7 @@ _MOST_PLACES = 12
 
 
 def _groups(parts: Sequence[FileProblems], show_values: bool) -> list[dict[str, object]]:
-    """All problems by code: errors first, then warnings."""
+    """Return all problems by code: errors first, then warnings."""
     by_code: dict[tuple[str, str], list[Grouped]] = {}
     for each in (each for some in grouped(parts, show_values, _MOST_PLACES) for each in some):
         by_code.setdefault((each.problem.severity, each.problem.code), []).append(each)
@@ -319,7 +319,7 @@ def _group(code: str, severity: str, some: Sequence[Grouped], show_values: bool)
 
 
 def _row(group: Grouped, show_values: bool, own_hint: bool) -> dict[str, str | None]:
-    """A problem, and the other places in the same file where it occurs."""
+    """Return a problem, and the other places in the same file where it occurs."""
     first = group.problem
     excerpt = first._excerpt if show_values else None
     indent = len(excerpt) - len(excerpt.lstrip()) if excerpt else 0

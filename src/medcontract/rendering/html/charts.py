@@ -27,7 +27,7 @@ _TOP, _SQUARE = 22, 260
 
 
 def bars(chart: Bars, title: str) -> Markup:
-    """A labeled bar per value, and an axis that starts at 0. A missing value is a dash, not a bar."""
+    """Draw a labeled bar per value, and an axis that starts at 0. A missing value is a dash, not a bar."""
     height = _ROW * len(chart.labels)
     parts = [each for value in ticks(chart.high) for each in _tick(value, _percent(value, chart.high), height)]
     intervals = chart.intervals or [None] * len(chart.labels)
@@ -47,7 +47,7 @@ def bars(chart: Bars, title: str) -> Markup:
 
 
 def ranges(chart: Ranges, title: str) -> Markup:
-    """A point and a line from bound to bound for each label, on an axis that shows only their range."""
+    """Draw a point and a line from bound to bound for each label, on an axis that shows only their range."""
     bounds = [bound for each in chart.intervals if each for bound in each]
     most = len(chart.labels) if chart.whole else -inf  # the lowest rank there is
     axis = _ticks_between(min([*chart.values, *bounds]), max([*chart.values, *bounds, most]), chart.whole)
@@ -69,7 +69,7 @@ def ranges(chart: Ranges, title: str) -> Markup:
 
 
 def _place(value: float, low: float, high: float) -> float:
-    """The position of a value on an axis, in percent."""
+    """Return the position of a value on an axis, in percent."""
     return _percent(value - low, high - low) if high > low else 50.0
 
 
@@ -87,14 +87,14 @@ def _ticks_between(low: float, high: float, whole: bool) -> list[float]:
 
 
 def _whisker(top: int, low: float, high: float) -> Iterator[Markup]:
-    """An interval on a bar: a line with an end at each bound."""
+    """Draw an interval on a bar: a line with an end at each bound."""
     yield _rect(f"{low}%", top + _BAR // 2 - 1, f"{_rounded(high - low)}%", 2, "whisker")
     for bound in (low, high):
         yield _rect(f"{min(bound, 99.6)}%", top + 2, 2, _BAR - 4, "whisker")
 
 
 def gauge(gauge: Gauge, label: str) -> Markup:
-    """A share, with a mark at the required minimum."""
+    """Draw a share, with a mark at the required minimum."""
     share, minimum = _percent(gauge.share, 1), min(_percent(gauge.minimum, 1), 99.4)
     parts = [
         _rect(0, 4, "100%", 16, "track"),
@@ -105,7 +105,7 @@ def gauge(gauge: Gauge, label: str) -> Markup:
 
 
 def distribution(chart: Distribution) -> Markup:
-    """A histogram with the count of the tallest bar on top of it, and the range of values below."""
+    """Draw a histogram with the count of the tallest bar on top of it, and the range of values below."""
     counts = _binned(chart.values, chart.low, chart.high)
     tallest, width, step = max(counts), 100 / _BINS, (chart.high - chart.low) / _BINS
     parts = []
@@ -128,7 +128,7 @@ def distribution(chart: Distribution) -> Markup:
 
 
 def curve(chart: Curve) -> Markup:
-    """A line over a square, from its lower left corner, with its points if they are measurements."""
+    """Draw a line over a square, from its lower left corner, with its points if they are measurements."""
     line = Markup(
         '<svg aria-label="{}" x="0" y="{}" width="100%" height="{}" viewBox="0 0 100 100" preserveAspectRatio="none">'
         "{}</svg>"
@@ -159,7 +159,7 @@ def _binned(values: Sequence[float], low: float, high: float) -> list[int]:
 
 
 def change(before: float, after: float, role: str, label: str) -> Markup:
-    """A line from the value before to the value after, on an axis from 0 to 1; `role`: good, bad or neutral."""
+    """Draw a line from the value before to the value after, on an axis from 0 to 1; `role`: good, bad or neutral."""
     start, end = (_percent(value, 1) for value in (before, after))
     left, right = sorted((start, end))
     dot = Markup('<circle cx="{}%" cy="10" r="{}" class="{}"/>')

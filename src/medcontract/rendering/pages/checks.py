@@ -39,7 +39,7 @@ _MOST_SKIPPED = 5
 
 
 def validation(report: Validation, view: View) -> Page:
-    """The counts, the files, and their problems."""
+    """Show the counts, the files, and their problems."""
     errors = sum(map(_errors, report.files))
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
@@ -102,12 +102,12 @@ def _count(number_of: int | None) -> str:
 
 
 def _records(count: int, errors: int) -> str:
-    """The number of records; none at all in a file with errors means that they were not found."""
+    """Return the number of records; none at all in a file with errors means that they were not found."""
     return "no records read" if errors and not count else plural(count, "record")
 
 
 def _of_file(file: FileReport, view: View) -> FileProblems:
-    """The problems of a file, and its outcome: what it is, or with `--quiet` how many problems it has."""
+    """Return the problems of a file, and its outcome: what it is, or with `--quiet` how many problems it has."""
     ok = file.ok and not file.wrong_call
     about = [file.contract or ("JSON Schema" if file.ok or not view.quiet else "contract unknown")]
     if view.quiet:
@@ -133,7 +133,7 @@ def _errors(file: FileReport) -> int:
 
 
 def _skipped(files: Sequence[SkippedFile]) -> Iterator[Section]:
-    """The files in folders that were not read; on a terminal grouped by the reason."""
+    """Yield the files in folders that were not read; on a terminal grouped by the reason."""
     if not files:
         return
     by_reason: dict[str, list[str]] = {}
@@ -162,7 +162,7 @@ _OUTCOMES: dict[str, tuple[str, Role, str]] = {
 
 
 def preflight(checklist: Preflight, view: View) -> Page:
-    """The checks by their outcome, then the score if there is one."""
+    """Show the checks by their outcome, then the score if there is one."""
     from medcontract.rendering.pages import score as of_score  # slow to import
 
     by_outcome: dict[str, list[Check]] = {outcome: [] for outcome in _OUTCOMES}
@@ -214,7 +214,7 @@ def _failed_first(failed: Sequence[Check], shared: Collection[str]) -> str:
 
 
 def _named(problems: Sequence[FileProblem], shared: Collection[str]) -> list[tuple[str, FileProblem]]:
-    """The problems with the names of their files, or with paths where two files have the same name."""
+    """Return the problems with the names of their files, or with paths where two files have the same name."""
     return [(each._path or each.file if each.file in shared else each.file, each) for each in problems]
 
 
@@ -230,7 +230,7 @@ _ROLES = {"+": "good", "-": "error", "@": "hint"}
 
 
 def fix(fixed: Fix, view: View) -> Page:
-    """The repairs, as a unified diff where values may be shown, then what is wrong with the repaired file."""
+    """Show the repairs, as a unified diff where values may be shown, then what is wrong with the repaired file."""
     lines: list[Line] = []
     if view.show_values and fixed.changed:
         for line in StringIO(fixed.diff(), newline=None):

@@ -39,7 +39,7 @@ _ROW_AND_COLUMN = 3
 
 
 def comparison(compared: Comparison, view: View) -> Page:
-    """The change of the headline, then of the other figures and of rows such as cases."""
+    """Show the change of the headline, then of the other figures and of rows such as cases."""
     sure = next((figure for figure in compared.figures if figure.verdict), None)
     first = sure or next(iter(compared.figures), None)
     verdict, role = _verdict(compared, first)
@@ -100,7 +100,7 @@ def _conclusion(figure: Delta, compared: Comparison) -> Line:
 
 
 def _change_text(figure: Delta, compared: Comparison) -> str:
-    """What the interval of the change says."""
+    """Describe the interval of the change."""
     change = number(figure.delta, _unit(figure, compared), figure.interval)
     sign = "+" if (figure.delta or 0) > 0 else ""
     p = f"p {'' if (figure.p or 0) < 0.001 else '= '}{p_value(figure.p or 0)}"
@@ -135,7 +135,7 @@ def _figures(compared: Comparison) -> Iterator[Section]:
 
 
 def _matrix(title: str, deltas: Sequence[Delta], note: str) -> Table:
-    """The changes of the cells of a matrix; `·` is unchanged."""
+    """Return the changes of the cells of a matrix; `·` is unchanged."""
     cells = {tuple(delta.name.split(".")[1:]): delta.delta for delta in deltas}
     rows, columns = ([*dict.fromkeys(name[side] for name in cells)] for side in (0, 1))
     columns = [name for name in rows if name in columns] + [name for name in columns if name not in rows]
@@ -152,7 +152,7 @@ def _changes(title: str, deltas: Sequence[Delta], compared: Comparison, note: st
 
 
 def _change(delta: Delta, compared: Comparison) -> ShownChange:
-    """Whether the change is good, if it is known in which direction the figure is better."""
+    """Return whether the change is good, if it is known in which direction the figure is better."""
     figure = _figure_of(delta.name, compared)
     name = delta.name if figure is None else figure.name
     lower = name in compared._lower
@@ -167,7 +167,7 @@ def _change(delta: Delta, compared: Comparison) -> ShownChange:
 
 
 def _figure_of(name: str, compared: Comparison) -> Figure | None:
-    """The description of a figure; those by class have the name of the group."""
+    """Return the description of a figure; those by class have the name of the group."""
     names = (name, name.partition(".")[0])
     return next((figure for wanted in names for figure in compared._figures if figure.name == wanted), None)
 
@@ -178,7 +178,7 @@ def _unit(delta: Delta, compared: Comparison) -> str:
 
 
 def _cells(delta: Delta, unit: str = "") -> tuple[str, str, str]:
-    """The values before and after, and the change, which for percentages is not in percent of anything."""
+    """Return the values before and after, and the change, which for percentages is not in percent of anything."""
     change = _shown(delta.delta, "" if unit == "%" else unit)
     return (
         _shown(delta.before, unit),
@@ -231,7 +231,7 @@ def _judged(title: str, rows: Iterable[ComparedRow]) -> Table:
 
 
 def _others(row: ComparedRow) -> str:
-    """The other figures of a row that changed, and its state."""
+    """Return the other figures of a row that changed, and its state."""
     others = [figure for figure in row.figures if figure.changed and figure != row._main]
     cells = [(figure.name, *_cells(figure)) for figure in others]
     texts = [f"{name} {before} → {after} ({change})" for name, before, after, change in cells]
@@ -244,7 +244,7 @@ def _others(row: ComparedRow) -> str:
 
 
 def verification(found: Verification, view: View) -> Page:
-    """The outcome, the files, and the values that differ."""
+    """Show the outcome, the files, and the values that differ."""
     word, role = ("Verified", "good") if found.ok else ("Not verified", "error")
     names = [(file.name, file.state, file.contract) for file in found.files]
     sections = [Section("Files", [long_table(Table("Files", ("file", "state", "contract"), names, numeric=False))])]

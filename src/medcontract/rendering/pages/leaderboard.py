@@ -47,7 +47,7 @@ _MOST_OTHERS = 4
 
 
 def leaderboard(board: Leaderboard, view: View) -> Page:
-    """The ranking, the submissions that are not ranked, and what is needed to verify it."""
+    """Show the ranking, the submissions that are not ranked, and what is needed to verify it."""
     ranked = [entry for entry in board.submissions if entry.rank is not None]
     rest = [entry for entry in board.submissions if entry.rank is None]
     valid = sum(entry.valid for entry in board.submissions)
@@ -105,7 +105,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def _conclusion(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> str:
-    """What can be concluded from the ranking, in one sentence."""
+    """Say what can be concluded from the ranking, in one sentence."""
     if board.intervals is None or len(ranked) < 2:
         return ""
     found = board.intervals
@@ -133,7 +133,7 @@ def _number(count: int) -> str:
 
 
 def _certainty(board: Leaderboard, ranked: Sequence[LeaderboardEntry]) -> Iterator[Section]:
-    """What intervals are, ranks with their ranges, neighbors, and how often one submission is better than another."""
+    """Yield an explanation of intervals, ranges of ranks, neighbors, and how often one submission beats another."""
     found, unit = board.intervals, _units(board).get(board.headline, "")
     if found is None:
         return
@@ -190,7 +190,7 @@ def _range(bounds: tuple[int, int] | None) -> str:
 
 
 def _tied(ranked: Sequence[LeaderboardEntry]) -> int:
-    """The number of rows down to the last one that is tied with the first."""
+    """Return the number of rows down to the last one that is tied with the first."""
     return max((n for n, entry in enumerate(ranked, 1) if entry.tied_with_first), default=0)
 
 
@@ -199,12 +199,12 @@ def _units(board: Leaderboard) -> dict[str, str]:
 
 
 def _label(entry: LeaderboardEntry) -> str:
-    """The team and the name of a submission."""
+    """Return the team and the name of a submission."""
     return f"{entry.team_name} ({entry.name})" if entry.team_name and entry.team_name != entry.name else entry.name
 
 
 def _name(entry: LeaderboardEntry, before: str = "", *after: str) -> str:
-    """The name of a submission, with a link to its report."""
+    """Return the name of a submission, with a link to its report."""
     return Link.to(entry._report, " ".join(filter(None, [before, _label(entry), *after])))
 
 
@@ -256,7 +256,7 @@ def _value(board: Leaderboard, entry: LeaderboardEntry, name: str) -> float | No
 
 
 def _figures(board: Leaderboard) -> list[str]:
-    """The headline, then the figures that are asked for, or those of the track and the first few others."""
+    """Return the headline, then the requested figures, or the figures of the track and the first few others."""
     if board._shown:
         return list(board._shown if board.headline in board._shown else (board.headline, *board._shown))
     there = {name for entry in board.submissions for name in entry.figures}
@@ -282,7 +282,7 @@ def _item(entry: LeaderboardEntry) -> Outcome:
 
 
 def _warnings(board: Leaderboard) -> list[str]:
-    """The warnings about submissions; what concerns several is one line."""
+    """Return the warnings about submissions; what concerns several is one line."""
     concerned: dict[str, list[LeaderboardEntry]] = {}
     for entry in board.submissions:
         for warning in dict.fromkeys(entry.warnings):
@@ -296,7 +296,7 @@ def _names(entries: Sequence[LeaderboardEntry]) -> str:
 
 
 def _contracts(board: Leaderboard) -> Iterator[tuple[str, tuple[str, ...], list[InputFile]]]:
-    """The contracts of the submissions: once if they agree, otherwise also those of the ones that differ, by name."""
+    """Yield the contracts of the submissions: once if they agree, otherwise also by name where they differ."""
     groups: dict[tuple[str, ...], list[LeaderboardEntry]] = {}
     for entry in board.submissions:
         groups.setdefault(tuple(sorted({file.contract for file in entry.inputs})), []).append(entry)
@@ -313,7 +313,7 @@ def _with_how(contract: str, files: Sequence[InputFile]) -> str:
 
 
 def _weights(combined: dict[str, CombinedScore]) -> str:
-    """How metrics are combined into the headline."""
+    """Return how metrics are combined into the headline."""
     ((name, how),) = combined.items()
     shares = ", ".join(f"{shorten(metric)} {weight:g}" for metric, weight in how.weights.items())
     kept = "" if how.renormalize_missing else "; missing metrics count as 0"

@@ -27,7 +27,7 @@ from medcontract.results.tables import Table
 
 
 def explanation(found: Explanation, view: View) -> Page:
-    """The explanation of each code, or a list of all codes if none was given."""
+    """Show the explanation of each code, or a list of all codes if none was given."""
     if found._all:
         return _lines("Codes", [[Styled(entry.code, "strong"), f"  {entry.title}"] for entry in found.codes])
     explained = [_explained(entry) for entry in found.codes]
@@ -84,7 +84,7 @@ def normalization(found: Normalization, view: View) -> Page:
 
 
 def protocol_check(check: ProtocolCheck, view: View) -> Page:
-    """Whether the protocol is still the frozen one, and every difference."""
+    """Return whether the protocol is still the frozen one, and every difference."""
     word = Styled("ok", "good") if check.ok else Styled("differs", "error")
     outcome: Line = [word, f": {check.id} v{check.version}, fingerprint {check.fingerprint}"]
     differences = [] if view.quiet else [[f"  {difference}"] for difference in check.differences]
@@ -120,7 +120,7 @@ def protocol(protocol: Protocol, view: View) -> Page:
 
 
 def cache_info(found: CacheInfo, view: View) -> Page:
-    """How much there is, or was."""
+    """Show how much a cache contains, or contained."""
     what = f"{plural(found.count, 'result')}, {found.size / 1e6:.1f} MB"
     kinds = [[f"  {each.kind}, medcontract {each.medcontract_version}: {each.count:,}"] for each in found.results]
     return _lines("Cache", [[f"{found.folder}: {f'removed {what}' if found._cleared else what}"], *kinds])
@@ -133,7 +133,7 @@ _ROLES = {"none": "dim", "readers": "warning", "writers": "error", "both": "erro
 
 
 def schema_diff(found: SchemaDiff, view: View) -> Page:
-    """The changes of each file, and a summary."""
+    """Show the changes of each file, and a summary."""
     sections = []
     for path in dict.fromkeys(change.path for change in found.changes):
         own = [change for change in found.changes if change.path == path]
@@ -156,14 +156,14 @@ def schema_diff(found: SchemaDiff, view: View) -> Page:
 
 
 def schema_check(found: SchemaCheck, view: View) -> Page:
-    """One line per invalid file."""
+    """Return one line per invalid file."""
     if found.ok:
         return Page("Schemas", lines=[[f"All {found.schemas} schemas are up to date and valid."]])
     return Page("Schemas", lines=[[str(Path(found._folder, str(fault)))] for fault in found.faults])
 
 
 def contract_schema(schema: ContractSchema, view: View) -> Page:
-    """The data dictionary of a contract."""
+    """Show the data dictionary of a contract."""
     found = schema._dictionary
     return Page(f"{found.id}, version {found.version}", sections=[_about(found), *_dictionary(found)])
 

@@ -15,7 +15,7 @@ _MOST_FIGURES = 4
 
 
 def rehearsal(found: Rehearsal, view: View) -> Page:
-    """The verdict, the checks, and the figures of all submissions as baselines."""
+    """Show the verdict, the checks, and the figures of all submissions as baselines."""
     failed, warned = found.count("failed"), found.count("warning")
     verdict = "Ready to open" if found.ok else "Not ready to open"
     units = {figure.name: figure.unit for figure in found._figures}
@@ -55,7 +55,7 @@ def _item(check: RehearsalCheck) -> Outcome:
 
 
 def _baselines(found: Rehearsal, units: dict[str, str]) -> Table:
-    """The submissions that are valid, the best first."""
+    """Return the submissions that are valid, the best first."""
     there = {name for each in found.submissions for name in each.figures} - {found.headline}
     others = [figure.name for figure in found._figures if figure.name in there][:_MOST_FIGURES]
     valid = [each for each in found.submissions if each.valid and each.headline is not None]
@@ -66,7 +66,7 @@ def _baselines(found: Rehearsal, units: dict[str, str]) -> Table:
         for each in valid
     ]  # fmt: skip
     head = ("submission", "how it was made", *(FigureName(plain_name(name)) for name in (found.headline, *others)))
-    note = "What needs no model: a submission that is not better has learned nothing."
+    note = "Baselines need no model: a submission that is not better has learned nothing."
     return Table("Baselines", head, rows, note, text_columns=2)
 
 

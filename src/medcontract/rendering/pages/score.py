@@ -31,13 +31,13 @@ from medcontract.results.tables import MOST_ROWS, Table, long_table, number, par
 from medcontract.results.verification import Verification
 
 _OF_IDS = ("MC302", "MC303")
-"""What follows if all ids are written in another way than those of the truth."""
+"""What follows if all ids are written in another way than in the truth."""
 _WHOLE_DOCUMENT = ("document failed", "no valid record")
 """States that all items of a document share."""
 
 
 def score(score: Score, view: View) -> Page:
-    """The outcome and the headline, the tables, the problems, and what is needed to verify the score."""
+    """Show the outcome and the headline, the tables, the problems, and what is needed to verify the score."""
     word = "Valid" if score.valid else "Not valid" if score.result is not None else "Refused"
     reasons = _decision_reasons(score)
     return Page(
@@ -62,7 +62,7 @@ def score(score: Score, view: View) -> Page:
 
 
 def _outcome(score: Score, word: str, why: str) -> Iterator[Line]:
-    """The decision, then whether the score counts, with reasons, and the processing gate."""
+    """Yield the decision, then whether the score counts, with reasons, and the processing gate."""
     if score.decision:
         yield [Styled(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")]
     subject = f"  {score.track}{f', {shorten(score.team_name)}' if score.team_name else ''}"
@@ -89,7 +89,7 @@ def reason_lines(reasons: Sequence[str]) -> Iterator[Line]:
 
 
 def _decision_reasons(score: Score) -> list[str]:
-    """The gates that a decision failed, and those that could not be checked."""
+    """Return the gates that a decision failed, and the gates that could not be checked."""
     if not score.decision:
         return []
     gates, words = score._display.gates, {False: "failed", None: "not checked"}
@@ -98,12 +98,12 @@ def _decision_reasons(score: Score) -> list[str]:
 
 
 def _entrant(name: str, kind: str) -> str:
-    """The name, after the word for what it is unless it starts with it: Team Nordlicht."""
+    """Return the name, after the word for what it is unless it starts with it: Team Nordlicht."""
     return name if name.casefold().split()[:1] == [kind] else f"{kind.capitalize()} {name}"
 
 
 def facts(score: Score) -> list[Fact]:
-    """The headline, and the processing gate."""
+    """Return the headline, and the processing gate."""
     name, value = _headline(score, with_interval=False)
     interval = _headline(score)[1].removeprefix(f"{value.partition(' ')[0]} ")
     note = f"{_level(score.intervals)}: {interval}" if score.intervals and score.intervals._headline else ""
@@ -118,7 +118,7 @@ def facts(score: Score) -> list[Fact]:
 
 
 def _headline(score: Score, with_interval: bool = True) -> tuple[str, str]:
-    """The name and value of the most important figure."""
+    """Return the name and value of the most important figure."""
     for name, value in score._display.headlines.items():
         if value is not None:
             interval = score.intervals._headline if score.intervals and with_interval else None
@@ -127,12 +127,12 @@ def _headline(score: Score, with_interval: bool = True) -> tuple[str, str]:
 
 
 def with_direction(name: str, lower_is_better: bool) -> str:
-    """The name of a headline, with the direction if it is not the usual one."""
+    """Return the name of a headline, with the direction if it is not the usual one."""
     return f"{name} (lower is better)" if lower_is_better else FigureName(name)
 
 
 def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
-    """What follows the outcome. `problems`: they are not on the page yet."""
+    """Show what follows the outcome. `problems`: they are not on the page yet."""
     repeated = [_headline(score)] if score.valid else []  # it is in the outcome
     found = []
     note = "" if score.intervals is None else about_intervals(score.intervals)
@@ -160,7 +160,7 @@ def sections(score: Score, view: View, problems: bool = True) -> list[Section]:
 
 
 def _subgroups(score: Score) -> Iterator[Table]:
-    """A table for each field that cases are grouped by."""
+    """Yield a table for each field that cases are grouped by."""
     name, _ = _headline(score)
     unit = score._display.units.get(name, "")
     for field in dict.fromkeys(group.field for group in score.subgroups or ()):
@@ -193,7 +193,7 @@ def _level(found: Intervals) -> str:
 
 
 def _breakdown(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
-    """A row for each wrong field, for each item without a prediction, and for each document without any."""
+    """Return a row for each wrong field, for each item without a prediction, and for each document without any."""
     lost = Counter((item.doc_id, item.doc_type, item.state) for item in items if item.state in _WHOLE_DOCUMENT)
     rows: list[tuple[str, ...]] = []
     rows += [(doc, kind, plural(count, "item"), "", state) for (doc, kind, state), count in lost.items()]
@@ -224,7 +224,7 @@ def _values(field: FieldDifference) -> str:
 
 
 def warnings(texts: Iterable[str]) -> Section:
-    """The warnings of a result; a section without any is not shown."""
+    """Show the warnings of a result; a section without any is not shown."""
     return Section("Warnings", [Bullets([[each] for each in texts], "warning")])
 
 
@@ -232,7 +232,7 @@ def warnings(texts: Iterable[str]) -> Section:
 
 
 def inputs(title: str, files: Sequence[InputFile]) -> Iterator[Section]:
-    """The files that a result was computed from, with their hashes."""
+    """Show the files that a result was computed from, with their hashes."""
     if files:
         yield Section(title, [Bullets([_input(file) for file in files])], folded=True)
 
@@ -256,13 +256,13 @@ def p_value(p: float) -> str:
 
 
 def versions(result: Score | Leaderboard | Comparison | Rehearsal | Verification) -> str:
-    """The versions that the result was computed with."""
+    """Show the versions that the result was computed with."""
     others = ", ".join(f"{name} {version}" for name, version in result.environment.to_dict().items())
     return f"medcontract {result.medcontract_version}, {others}"
 
 
 def contracts_line(contracts: Iterable[str]) -> str:
-    """The contracts that a result is about."""
+    """Show the contracts that a result is about."""
     return f"contracts: {contract_names(contracts)}"
 
 
@@ -271,7 +271,7 @@ def contract_names(contracts: Iterable[str]) -> str:
 
 
 def report(title: str, subject: str, headline: str, value: float | None, tables: Iterable[Table]) -> Page:
-    """The page of a report that is not a score, such as one of another tool; the headline is not repeated."""
+    """Show the page of a report that is not a score, such as one of another tool; the headline is not repeated."""
     name, text = plain_name(headline), number(value)
     shown = [table for table in tables if table.rows and list(table.rows) != [(name, text)]]
     return Page(

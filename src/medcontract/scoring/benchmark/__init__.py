@@ -99,7 +99,7 @@ class _Task(NamedTuple):
     """The samples that are not processed, by the metrics that they require."""
 
     def metrics(self, in_order: Callable[[Collection[str]], list[str]]) -> dict[str, Fraction]:
-        """The mean of each metric. A sample that is not processed is 0 in every metric that its reference requires, and
+        """Return the mean of each metric. An unprocessed sample is 0 in every metric that its reference requires, and
         in every metric that a processed sample of its task has.
         """
         found = {}
@@ -165,7 +165,7 @@ class BenchmarkScorer(Scorer):
         return add_combined(result, weights, bool(self.options.options.get("replace")), fields)
 
     def tally(self, answers: Answers) -> Tally:
-        """The sums of each task; the context are the header and the weights."""
+        """Return the sums of each task; the context are the header and the weights."""
         pairing = answers.pairing()
         sheet = pairing.runs()[""]
         items = pairing.expected.items
@@ -379,7 +379,7 @@ def _warn_combined(
 
 
 def terms_of(options: ScoringOptions) -> Terms:
-    """The built-in terms, with those of a custom lexicon. Raises `CallError`."""
+    """Return the built-in terms, with the terms of a custom lexicon. Raises `CallError`."""
     lexicon = options.options.get("lexicon")
     if lexicon is None:
         return built_in_terms()
@@ -412,7 +412,7 @@ def _doubles(metrics: Metrics) -> dict[str, float]:
 
 
 def weighting(document: contract.Weights | None, options: Mapping[str, Any]) -> Weighting | None:
-    """The weighting in a file and in options. Raises `CallError` if they contradict each other."""
+    """Return the weighting in a file and in options. Raises `CallError` if they contradict each other."""
     weights, name = options.get("weights"), options.get("metric_name")
     if name is not None and not name.strip(BLANKS):
         raise CallError(words(option("--metric-name"), " is blank"), "give the combined score a name")

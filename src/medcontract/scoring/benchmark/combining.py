@@ -68,7 +68,7 @@ class Combined(NamedTuple):
 
 
 def weighting_of(document: contract.Weights) -> Weighting:
-    """The weighting in a file of `benchmark/weights`. A weight is the shortest decimal of its double."""
+    """Return the weighting in a file of `benchmark/weights`. A weight is the shortest decimal of its double."""
     weights = tuple((name, Decimal(repr(float(weight)))) for name, weight in document.weights.items())
     renormalize = True if document.renormalize_missing is None else document.renormalize_missing
     custom = tuple((name, tuple(metrics)) for name, metrics in (document.categories or {}).items())
@@ -76,7 +76,7 @@ def weighting_of(document: contract.Weights) -> Weighting:
 
 
 def value_of(name: str, task: Metrics, categories: Categories = CATEGORIES) -> Fraction | None:
-    """The metric of this name, or else the mean of the metrics of this category that the task has."""
+    """Return the metric of this name, or else the mean of the metrics of this category that the task has."""
     if name in task:
         return task[name]
     present = [task[metric] for metric in dict.fromkeys(categories.get(name, ())) if metric in task]
@@ -84,7 +84,7 @@ def value_of(name: str, task: Metrics, categories: Categories = CATEGORIES) -> F
 
 
 def used_by(weighting: Weighting) -> list[str]:
-    """The metrics that may have a weight."""
+    """Return the metrics that may have a weight."""
     weights = [name for name, weight in weighting.weights if weight]
     categories = weighting.categories
     return list(dict.fromkeys(metric for name in weights for metric in (name, *categories.get(name, ()))))
@@ -149,7 +149,7 @@ def parse_weights(given: Any) -> tuple[tuple[str, Decimal], ...]:
 
 
 def checked_weights(weights: Mapping[str, object]) -> tuple[tuple[str, Decimal], ...]:
-    """Weights as exact decimals; that of a float is the shortest one. Raises `CallError`."""
+    """Weights as exact decimals; for a float, the shortest one. Raises `CallError`."""
     from medcontract.scoring.protocol import decimal
 
     found = {name: decimal(f"the weight of '{name}'", str(weight), low=Decimal(0)) for name, weight in weights.items()}

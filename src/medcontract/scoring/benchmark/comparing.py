@@ -10,13 +10,13 @@ from medcontract.types import JsonObject
 
 
 def table_in(mapping: Result, name: str) -> Result:
-    """The object with this name, or an empty one: a report of another tool may contain anything."""
+    """Return the object with this name, or an empty one: a report of another tool may contain anything."""
     found = mapping.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def figures_in(report: Result) -> Result:
-    """The metrics over all tasks, including given and combined ones."""
+    """Return the metrics over all tasks, including given and combined ones."""
     return table_in(report, "overall_scores") or without_metadata(report)
 
 
@@ -38,12 +38,12 @@ def warn_different_weights(before: Result, after: Result) -> Iterator[str]:
 
 
 def _combined(report: Result) -> Result:
-    """The combined scores with their weights."""
+    """Return the combined scores with their weights."""
     return table_in(table_in(report, "metadata"), "combined_scores")
 
 
 def _samples(report: Result) -> JsonObject:
-    """The samples of a report with a breakdown."""
+    """Return the samples of a report with a breakdown."""
     listed = report.get("detailed_results")
     rows = [row for row in (listed if isinstance(listed, list) else ()) if isinstance(row, dict)]
     keys = {"task_id", "sample_id", "scores"}

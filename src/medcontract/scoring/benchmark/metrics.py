@@ -38,7 +38,7 @@ Entities = Mapping[str, frozenset[str]]
 class Settings(NamedTuple):
     """The parameters of a protocol, as integers: sums of fractions would take most of the time.
 
-    Weights have a common denominator, which is not needed for those of entities.
+    Weights have a common denominator, except for entities, which need none.
     """
 
     computed: tuple[str, ...]
@@ -71,7 +71,7 @@ class Settings(NamedTuple):
 
 
 def _integers(weights: Mapping[str, Fraction]) -> tuple[dict[str, int], int]:
-    """The numerators of weights over their common denominator, and the latter."""
+    """Return the numerators of weights over their common denominator, and the latter."""
     common = lcm(*(weight.denominator for weight in weights.values()))
     return {name: int(weight * common) for name, weight in weights.items()}, common
 
@@ -90,7 +90,7 @@ class Side(NamedTuple):
     bare: tuple[str | None, str | None]
     """Answer and diagnosis as written, if normalization leaves nothing of them."""
     markers: Markers
-    """The markers in the rationale of a model. Those of structure include the kinds of lists in it as written."""
+    """The markers in the rationale of a model. Markers of structure include the kinds of lists in it as written."""
 
 
 _NO_SIGNS = (None, None)
@@ -145,7 +145,7 @@ class Measured(NamedTuple):
 
 
 def clinical_accuracy(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
-    """The weighted Jaccard index of entities; if neither side has any, whether the answers are equal."""
+    """Return the weighted Jaccard index of entities; if neither side has any, whether the answers are equal."""
     wanted, found = _entities(terms, reference), _entities(terms, prediction)
     common = either = 0
     for name, weight in settings.entities.items():
@@ -180,7 +180,7 @@ def _equal_answers(one: Side, other: Side) -> bool:
 
 
 def diagnostic_accuracy(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
-    """Whether the diagnoses are equal."""
+    """Return whether the diagnoses are equal."""
     same_text = (reference.diagnosis or "") == (prediction.diagnosis or "")
     equal = same_text and reference.bare[1] == prediction.bare[1]
     return Measured(ONE if equal else ZERO, lambda: {"diagnoses_equal": equal})
@@ -224,7 +224,7 @@ def reasoning_quality(terms: Terms, settings: Settings, reference: Side, predict
 
 
 def _expected_facts(terms: Terms, reference: Side) -> frozenset[str]:
-    """The facts about the diagnosis; without one, about the diagnoses in the answer."""
+    """Return the facts about the diagnosis; without one, about the diagnoses in the answer."""
     if reference.diagnosis is not None:
         return terms.facts(reference.diagnosis)
     return terms.facts(reference.answer, reference.names if reference.given is None else None)
@@ -249,7 +249,7 @@ def _enough_facts(settings: Settings, known: int) -> int:
 
 
 def _weighted(settings: Settings, shares: Iterable[_Share], penalty: Fraction) -> Fraction:
-    """The weighted sum of shares minus the penalty, limited to [0, 1]."""
+    """Return the weighted sum of shares minus the penalty, limited to [0, 1]."""
     numerator, common = 0, 1
     for weight, (count, denominator) in zip(settings.shares, shares):  # noqa: B905  # `strict` takes time
         numerator = numerator * denominator + weight * count * common
@@ -264,7 +264,7 @@ def _weighted(settings: Settings, shares: Iterable[_Share], penalty: Fraction) -
 
 
 def _overlap(one: Sequence[str], other: Sequence[str], unused: dict[str, int]) -> _Share:
-    """The F1 of two multisets of words. `unused` is how often `other` has each word: it is used up."""
+    """Return the F1 of two multisets of words. `unused` is how often `other` has each word: it is used up."""
     times_of = unused.get
     common = 0
     for word in one:
@@ -276,13 +276,13 @@ def _overlap(one: Sequence[str], other: Sequence[str], unused: dict[str, int]) -
 
 
 def exact_match(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
-    """Whether the answers are equal."""
+    """Return whether the answers are equal."""
     equal = _equal_answers(reference, prediction)
     return Measured(ONE if equal else ZERO, lambda: {"answers_equal": equal})
 
 
 def rouge_l(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
-    """The F-measure (beta 1) of the longest common subsequence of the answers' tokens."""
+    """Return the F-measure (beta 1) of the longest common subsequence of the answers' tokens."""
     wanted, found = _tokens(reference), _tokens(prediction)
     common = longest_common_subsequence(wanted, found)
     value = Fraction(2 * common, len(wanted) + len(found))
@@ -290,12 +290,12 @@ def rouge_l(terms: Terms, settings: Settings, reference: Side, prediction: Side)
 
 
 def _tokens(side: Side) -> list[str]:
-    """The words of the answer; an answer that consists only of signs is one token."""
+    """Return the words of the answer; an answer that consists only of signs is one token."""
     return [side.bare[0]] if side.bare[0] is not None else side.answer.split()
 
 
 def computed_metrics(protocol: Protocol) -> tuple[str, ...]:
-    """The metrics that are computed under a protocol."""
+    """Return the metrics that are computed under a protocol."""
     named = (protocol.word("answer_metrics") or "").split("+")
     return (*ALWAYS, *(name for name in ANSWER_METRICS if name in named))
 
@@ -310,7 +310,7 @@ _METRICS: dict[str, Callable[[Terms, Settings, Side, Side], Measured]] = {
 
 
 def required_metrics(settings: Settings, said: Answer) -> tuple[str, ...]:
-    """The computed metrics that a reference requires: those whose field it has."""
+    """Return the computed metrics that a reference requires: those whose field it has."""
     there = [text is not None and bool(text.strip(BLANKS)) for text in (said.answer, said.rationale, said.diagnosis)]
     return _required(settings.computed, said.entities is not None, *there)
 
@@ -333,5 +333,5 @@ def _required(
 def measured(
     terms: Terms, settings: Settings, required: Iterable[str], reference: Side, prediction: Side
 ) -> dict[str, Measured]:
-    """The metrics that the reference requires."""
+    """Return the metrics that the reference requires."""
     return {name: _METRICS[name](terms, settings, reference, prediction) for name in required}

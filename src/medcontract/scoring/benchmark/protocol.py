@@ -82,7 +82,7 @@ PROTOCOL = Protocol(
 
 
 def in_one_order(protocol: Protocol) -> Protocol:
-    """The protocol with the names in `answer_metrics` in one order, so that each choice has one fingerprint."""
+    """Return the protocol with the names in `answer_metrics` in one order, so that each choice has one fingerprint."""
     given = protocol.word("answer_metrics")
     return protocol.following("answer_metrics", _ALL_ANSWER_METRICS) if given == _REVERSED else protocol
 

@@ -24,7 +24,7 @@ _NO_GATE = "an existing report has no processing gate: how many samples were pro
 def add_combined(
     report: contract.BenchmarkReport, weights: Weighting, replace: bool, fields: Mapping[str, str]
 ) -> Finished:
-    """The report with a combined score. Raises `WrongWeights`."""
+    """Return the report with a combined score. Raises `WrongWeights`."""
     said = {name: value for name, value in _plain(report).items() if value is not None}
     name = weights.metric_name
     tasks, overall = said["task_scores"], said["overall_scores"]
@@ -49,7 +49,7 @@ def add_combined(
 
 
 def _with_weights(metadata: JsonObject, weights: Weighting) -> JsonObject:
-    """The metadata with the weights of this score added to those of others."""
+    """Return the metadata with the weights of this score added to the weights of others."""
     known = metadata.get("combined_scores")
     return {**metadata, "combined_scores": {**(known if isinstance(known, dict) else {}), **weights.describe()}}
 
@@ -61,7 +61,7 @@ def _plain(report: contract.BenchmarkReport) -> JsonObject:
 
 
 def with_first(name: str, value: Number | None, metrics: Mapping[str, Number]) -> dict[str, Number]:
-    """The metrics with one in front, or without it if it has no value."""
+    """Return the metrics with one in front, or without it if it has no value."""
     others = {other: each for other, each in metrics.items() if other != name}
     return others if value is None else {name: value, **others}
 

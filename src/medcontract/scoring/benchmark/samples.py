@@ -76,20 +76,20 @@ class Mark(NamedTuple):
 
 
 def item_of(settings: Settings, record: ReferenceRecord | Sample) -> Item:
-    """The expected answer in a valid record."""
+    """Return the expected answer in a valid record."""
     said = record.reference
     return Item(record.task_id, record.sample_id, required_metrics(settings, said), said)
 
 
 def has_answer(record: Prediction | Sample) -> bool:
-    """Whether a record of the submission contains something to score: a text, entities (even none), or scores."""
+    """Return whether a record of the submission has something to score: a text, entities (even none), or scores."""
     said = record.prediction
     texts = (said.answer, said.rationale, said.diagnosis)
     return bool(record.scores) or said.entities is not None or any(text and text.strip(BLANKS) for text in texts)
 
 
 def texts_of(record: Prediction | Sample) -> Iterator[tuple[Path, str]]:
-    """The texts of a record that are scored, with their paths."""
+    """Yield the texts of a record that are scored, with their paths."""
     said = record.prediction
     if said.answer:
         yield ("prediction", "answer"), said.answer
@@ -139,20 +139,20 @@ class Measuring(NamedTuple):
         return Mark(values, tuple(sorted(given)), parts, bool(scores) and not self.take_given, rationale_of(side))
 
     def _reference(self, item: Item) -> Side | None:
-        """The normalized reference, which is kept instead of the one as read, unless custom metrics need that."""
+        """Return the normalized reference, which replaces the original unless custom metrics need it."""
         if item.side is None and item.said is not None:
             item.side = side_of(self.terms, self.settings, item.said, markers=False)
             item.said = item.said if self.custom else None
         return item.side
 
     def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> JsonObject:
-        """The components of the metrics that were not given."""
+        """Return the components of the metrics that were not given."""
         show = self.options.values
         return {name: shown_parts(each.parts, show) for name, each in computed.items() if name not in given}
 
 
 def _call_custom(name: str, function: CustomMetric, item: Item, prediction: Answer, show_error: bool) -> float | None:
-    """A custom metric: a number from 0 to 1, or None if it does not apply."""
+    """Call a custom metric: it returns a number from 0 to 1, or None if it does not apply."""
     where = f"the metric '{name}' failed for sample {shown_id(item.sample)} of task {shown_id(item.task)}"
     try:
         value = function(item.said, prediction)
@@ -169,7 +169,7 @@ def _call_custom(name: str, function: CustomMetric, item: Item, prediction: Answ
 
 
 def shown_parts(parts: Mapping[str, object], values: bool) -> JsonObject:
-    """The components of a metric as JSON: numbers rounded; terms, or only how many if values are not shown."""
+    """Return the components of a metric as JSON: numbers rounded; terms, or only how many if values are not shown."""
     shown: JsonObject = {}
     for name, part in parts.items():
         if isinstance(part, Fraction):
@@ -188,11 +188,11 @@ class _Known(Struct):
 
     task_id: str
     sample_id: str
-    reference: Any  # its canonical form is that of what it is, so the hints of this class are read
+    reference: Any  # its own type decides its canonical form, so the hints of this class are read
 
 
 class OwnTruth(Expected):
-    """Samples that are their own truth: each of their ids is expected, also those of invalid records."""
+    """Samples that are their own truth: each of their ids is expected, also of invalid records."""
 
     empty = "there are no samples"
 
@@ -242,7 +242,7 @@ class OwnTruth(Expected):
 
 
 def _valid_answer(value: Any) -> Answer | None:
-    """The reference of an invalid record, if that part is valid; otherwise None."""
+    """Return the reference of an invalid record, if that part is valid; otherwise None."""
     from pydantic import ValidationError
 
     from medcontract.contracts.benchmark import Answer

@@ -38,7 +38,7 @@ _PLAIN = Rationale(b"", False)
 
 
 def rationale_of(side: Side) -> Rationale | None:
-    """What is kept of a rationale; None if it is blank."""
+    """Return what is kept of a rationale; None if it is blank."""
     if side.rationale is None:
         return None
     markers = len(side.markers.structure) + len(side.markers.evidence)

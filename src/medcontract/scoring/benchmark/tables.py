@@ -26,14 +26,14 @@ _MOST_ROWS = 40
 
 
 def tables(score: Score) -> Iterator[Table]:
-    """The tables of the report in a score."""
+    """Return the tables of the report in a score."""
     return report_tables(score.result or {}, score.headline[0], score.processing is not None, score.interval_of)
 
 
 def report_tables(
     report: JsonObject, headline: str, counted_here: bool, interval_of: IntervalOf = _no_interval
 ) -> Iterator[Table]:
-    """The combined score and its weights first; the worst of many tasks, the first of many metrics.
+    """Yield the combined score and its weights first; the worst of many tasks, the first of many metrics.
 
     `headline` is the name of the combined score, if there is one.
     """
@@ -47,7 +47,7 @@ def report_tables(
         for name, value in overall.items()
         if not combined or name != headline
     ]
-    notes = report["metadata"]["notes"] if counted_here else []  # those of another tool may be anything
+    notes = report["metadata"]["notes"] if counted_here else []  # another tool may write anything there
     note = "; ".join([*_left(others, _MOST_ROWS), *notes])
     shown = [name for name in overall if not combined or name != headline][:_MOST_ROWS]
     drawn = [overall[name] for name in shown], [intervals[name] for name in shown]
@@ -57,12 +57,12 @@ def report_tables(
 
 
 def _combined(report: JsonObject, headline: str) -> JsonObject | None:
-    """How the combined score of this name was computed."""
+    """Return how the combined score of this name was computed."""
     return dict(table_in(table_in(table_in(report, "metadata"), "combined_scores"), headline)) or None
 
 
 def _overall(headline: str, value: str, combined: JsonObject) -> Table:
-    """The combined score and its weights."""
+    """Return the combined score and its weights."""
     name = plain_name(headline)
     weights = [(f"weight of {plain_name(name)}", f"{weight:g}") for name, weight in combined["weights"].items()]
     missing = "redistributed among the others" if combined["renormalize_missing"] else "lost"
@@ -89,14 +89,14 @@ def _finer(report: JsonObject, combined: str | None, counted_here: bool) -> Iter
 
 
 def _lowest(rows: Sequence[Scored]) -> Distribution | None:
-    """The distribution of the lowest metric of each sample."""
+    """Return the distribution of the lowest metric of each sample."""
     values = [min(metrics.values()) for _, metrics in rows if metrics]
     inside = all(0 <= value <= 1 for value in values)
     return Distribution("samples", "lowest metric of the sample", values) if values and inside else None
 
 
 def _parts(rows: Sequence[JsonObject]) -> Table:
-    """The components of the metrics of the worst samples."""
+    """Return the components of the metrics of the worst samples."""
     worst = nsmallest(
         MOST_CASES, rows, lambda row: (min(row["scores"].values(), default=2.0), row["task_id"], row["sample_id"])
     )

@@ -66,7 +66,7 @@ def _predicted_names(kind: Kind, record: Any) -> list[str]:
 
 
 def _texts(kind: Kind, record: Any) -> Iterator[tuple[Path, str]]:
-    """The texts of the items of a record, with their paths."""
+    """Yield the texts of the items of a record, with their paths."""
     for number, item in enumerate(getattr(record, kind.predicted)):
         for name in (kind.name, *kind.fields):
             if text := getattr(item, name):
@@ -119,7 +119,7 @@ class ExtractionScorer(Scorer):
         )  # fmt: skip
 
     def tally(self, answers: Answers) -> Tally:
-        """The documents of each kind; the context are the auxiliary files."""
+        """Return the documents of each kind; the context are the auxiliary files."""
         pairings = {
             kind: answers.pairings[kind.labels] for kind in (LAB, PRESCRIPTION) if kind.labels in answers.pairings
         }
@@ -192,7 +192,7 @@ class ExtractionScorer(Scorer):
     def limits(
         self, pairings: Mapping[str, Pairing], documents: Mapping[str, Any], result: Mapping[str, Any] | None
     ) -> Iterator[Limit]:
-        """The gates; without a result only those that do not need labels."""
+        """Yield the gates; without a result only gates that do not need labels."""
         files = AuxiliaryFiles.of(documents)
         found = gates(files, None, None, pipeline_success_rate(files), self.protocol)
         rows = [(gate.name, gate.goal, gate.passed, gate.reason) for gate in found]
@@ -229,12 +229,12 @@ class ExtractionScorer(Scorer):
 
 
 def _is_of(doc_type: str, record: Any) -> bool:
-    """Whether a document of the manifest has this type."""
+    """Return whether a document of the manifest has this type."""
     return bool(record.doc_type == doc_type)
 
 
 def _mean_accuracy(result: Mapping[str, Any]) -> float | None:
-    """The headline figure, from the two accuracies in a result."""
+    """Return the headline figure, from the two accuracies in a result."""
     found = [result.get(name) for name in ("prescription_accuracy", "lab_accuracy")]
     known = [value for value in found if isinstance(value, float | int)]
     return rounded(exact_sum(map(float, known)) / len(known)) if known else None

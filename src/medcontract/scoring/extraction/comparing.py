@@ -59,7 +59,7 @@ class NamePairs(NamedTuple):
 def pair_names(labeled: Sequence[str], predicted: Sequence[str], fuzzy: float | None, in_common: InCommon) -> NamePairs:
     """Pair names by their normalized forms, and the rest by their tight forms, or if they are similar enough.
 
-    Of items of one name, those that have the most in common are paired. `fuzzy` is the threshold of fuzzy pairing; None
+    Of items of one name, the most similar ones are paired. `fuzzy` is the threshold of fuzzy pairing; None
     if only equal names are paired.
     """
     names, others = list(map(normalize, labeled)), list(map(normalize, predicted))
@@ -86,7 +86,7 @@ class Comparer:
     """Compares documents of one kind under the parameters that decide which items are paired."""
 
     def __init__(self, kind: Kind, tolerance: Fraction, fuzzy: float | None) -> None:
-        """`tolerance` is that of numbers, `fuzzy` the threshold of `pair_names`."""
+        """`tolerance`: of numbers. `fuzzy`: the threshold of `pair_names`."""
         self.kind = kind
         self._fuzzy = fuzzy
         self._items_of = kind.items_of(kind.predicted)
@@ -96,7 +96,7 @@ class Comparer:
         return self.measure_all((label,), (record,))[0]
 
     def measure_all(self, labels: Iterable[Label], records: Sequence[Read]) -> list[DocMark]:
-        """The marks of documents. Much faster than one call for each of them."""
+        """Return the marks of documents. Much faster than one call for each of them."""
         items_of = self._items_of
         marks: list[DocMark] = []
         for (items, fields), record in zip(labels, records, strict=True):
@@ -111,7 +111,7 @@ class Comparer:
         return marks
 
     def _misses(self, label: Item, found: Item) -> tuple[FieldMiss, ...]:
-        """The wrong fields of a pair of items."""
+        """Return the wrong fields of a pair of items."""
         misses = []
         for field, expected, got in zip(self.kind.fields, label, found, strict=False):  # the name is last
             if expected != got and (miss := self._find_miss(field, expected, got)):

@@ -180,7 +180,7 @@ def with_bounds(row: dict[str, Any], interval: tuple[float, float] | None, on_bo
 
 
 def distinguishable(measured: Fraction, goal: Fraction) -> str:
-    """The measured value, with as many digits as participants may see, and on which side of the goal it is."""
+    """Return the measured value, with as many digits as participants may see, and on which side of the goal it is."""
     shown, limit = coarse(rounded(measured)), rounded(goal)
     below = rounded(measured) < limit
     side = "" if (shown < limit) == below else "just below " if below else "just above "
@@ -188,7 +188,7 @@ def distinguishable(measured: Fraction, goal: Fraction) -> str:
 
 
 def _offline(files: AuxiliaryFiles, protocol: Protocol) -> Gate:
-    """The offline runs, without those whose backend is a remote or hosted one."""
+    """Return the offline runs, without those whose backend is a remote or hosted one."""
     runs, remote = files.offline_backends, files.remote_backends
     counted = None if runs is None else Fraction(len(runs) - len(remote))
     gate = _at_least("offline_evidence", counted, protocol, "offline runs", _NO_EVIDENCE)
@@ -202,7 +202,7 @@ def _offline(files: AuxiliaryFiles, protocol: Protocol) -> Gate:
 
 
 def _proofs(files: AuxiliaryFiles) -> Fraction | None:
-    """The different proofs about documents of the manifest."""
+    """Return the different proofs about documents of the manifest."""
     if files.proofs is None or files.manifest is None:
         return None
     known = {row.doc_id for row in files.manifest}
@@ -249,7 +249,7 @@ _FRACTION = re.compile(r"\.([0-9]+)")
 
 
 def _start_time(text: str) -> _Time:
-    """The time of a date or date-time that satisfies its contract; a date is its midnight."""
+    """Return the time of a date or date-time that satisfies its contract; a date is its midnight."""
     found = _FRACTION.search(text)
     second = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
     return _Time(second, found[1].rstrip("0") if found else "")
@@ -267,12 +267,12 @@ def remote_words() -> frozenset[str]:
 
 
 def remote_words_sha256() -> str:
-    """The hash of the sorted words, one per line."""
+    """Return the hash of the sorted words, one per line."""
     return sha256("\n".join(sorted(remote_words())).encode()).hexdigest()
 
 
 def remote_words_in(backend: str) -> list[str]:
-    """The words in the name of a backend, as whole words of letters and digits, in any case.
+    """Return the words in the name of a backend, as whole words of letters and digits, in any case.
 
     Other characters only separate words: `hf_inference` is also `HF Inference`.
     """

@@ -20,7 +20,7 @@ class FieldMiss(Struct, frozen=True, gc=False):
 
 
 def difference(expected: str, got: str) -> str:
-    """The kind of difference between two texts that are not equal after normalization."""
+    """Return the kind of difference between two texts that are not equal after normalization."""
     want, have = normalize(expected), normalize(got)
     if not have:
         return "missing"

@@ -44,13 +44,13 @@ class Kind(NamedTuple):
     """A field that counts only if its label is not empty."""
 
     def counted(self, item: Item) -> int:
-        """The number of fields of a labeled item that count."""
+        """Return the number of fields of a labeled item that count."""
         if self.optional is None or normalize(item[self.fields.index(self.optional)]):
             return len(self.fields)
         return len(self.fields) - 1
 
     def items_of(self, listed: str) -> Callable[[Labeled | Read], Items]:
-        """A function that returns the items in a record, of which `listed` is the field."""
+        """Return a function that returns the items in a record, of which `listed` is the field."""
         listed_in, item_of = attrgetter(listed), attrgetter(*self.fields, self.name)
         return lambda record: tuple(map(item_of, listed_in(record)))
 
@@ -75,7 +75,7 @@ send to another process.
 
 
 def label_reader(kind: Kind) -> Callable[[Labeled], Label]:
-    """A function that returns the label in a record."""
+    """Return a function that returns the label in a record."""
     items_of = kind.items_of(kind.labeled)
 
     @lru_cache(maxsize=1 << 16)
@@ -130,11 +130,11 @@ class DocMark(Struct, frozen=True, gc=False):
 
 @lru_cache(maxsize=1 << 10)
 def all_right(items: int, fields: int) -> DocMark:
-    """The mark of a document without any difference."""
+    """Return the mark of a document without any difference."""
     return DocMark(items, items, fields, fields, True, items)
 
 
 @lru_cache(maxsize=1 << 10)
 def nothing_right(items: int, state: Literal["failed", "no record"]) -> DocMark:
-    """The mark of a document without items to compare."""
+    """Return the mark of a document without items to compare."""
     return DocMark(items, 0, 0, 0, False, 0, (), state)

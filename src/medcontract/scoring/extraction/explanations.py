@@ -20,7 +20,7 @@ _MOST_NAMED = 20
 
 
 def breakdown(documents: Documents) -> Iterator[ItemBreakdown]:
-    """The result for each item of each document."""
+    """Yield the result for each item of each document."""
     for doc_id, (items, _), mark in zip(documents.ids, documents.labels, documents.marks, strict=True):
         reports = dict(mark.items)
         for number, item in enumerate(items):
@@ -50,14 +50,14 @@ def _difference(miss: FieldMiss) -> FieldDifference:
 
 
 def failure_modes(documents: Sequence[Documents]) -> list[FailureMode]:
-    """How often each field was wrong in each way, the most frequent first."""
+    """Count how often each field was wrong in each way, the most frequent first."""
     found = Counter(mode for each in documents for mark in each.marks for mode in _modes(each, mark))
     ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
     return [FailureMode(field=field, difference=difference, count=times) for (field, difference), times in ordered]
 
 
 def _modes(documents: Documents, mark: DocMark) -> Iterator[tuple[str, str]]:
-    """What is wrong with a document with this mark."""
+    """Yield what is wrong with a document with this mark."""
     if mark.state != "compared":
         what = "no valid record" if mark.state == "no record" else "not parsed, or exception"
         yield f"{documents.kind.doc_type} document", what
@@ -82,7 +82,7 @@ def hints(documents: Sequence[Documents]) -> Iterator[str]:
 
 
 def _without_record(documents: Sequence[Documents]) -> Iterator[str]:
-    """The ids of documents without a valid record; ids are values, so this is only a hint."""
+    """Yield the ids of documents without a valid record; ids are values, so this is only a hint."""
     count = sum(each.count(lambda mark: not is_processed(mark)) for each in documents)
     if count:
         missing = (

@@ -20,7 +20,7 @@ from medcontract.types import JsonObject
 
 
 class Documents(Struct):
-    """The documents of one kind, sorted by their ids. Those of other cases can be added; with a weight, they repeat."""
+    """The documents of one kind, sorted by id. Documents of other cases can be added; with a weight, they repeat."""
 
     kind: Kind
     ids: list[str]
@@ -47,7 +47,7 @@ class Documents(Struct):
         return Documents(self.kind, *_in_order(self.ids * times, self.labels * times, self.marks * times))
 
     def count(self, condition: Callable[[DocMark], bool]) -> int:
-        """How many documents satisfy a condition."""
+        """Count the documents that satisfy a condition."""
         return sum(map(condition, self.marks))
 
 
@@ -70,7 +70,7 @@ _MANY_EXTRA = 2
 
 
 def remarks(documents: Sequence[Documents]) -> Iterator[Remark]:
-    """What looks wrong in the predictions of each kind, and extra items in all of them."""
+    """Yield what looks wrong in the predictions of each kind, and extra items in all of them."""
     for each in documents:
         failed = each.count(lambda mark: mark.state == "failed")
         yield from failed_documents(each.kind, failed, each.count(is_processed))
@@ -82,7 +82,7 @@ def remarks(documents: Sequence[Documents]) -> Iterator[Remark]:
 
 
 def failed_documents(kind: Kind, failed: int, read: int) -> Iterator[Remark]:
-    """An error if no document was parsed."""
+    """Yield an error if no document was parsed."""
     if failed == read > 0:
         yield Remark(
             contract=kind.predictions, code="MC403", severity="error",
@@ -105,7 +105,7 @@ def _extra_items(documents: Sequence[Documents]) -> Iterator[Remark]:
 
 
 def unparsed(documents: Sequence[Documents]) -> Iterator[str]:
-    """The number of documents that were not parsed, or ended with an exception, if it is large."""
+    """Yield the number of documents that were not parsed, or ended with an exception, if it is large."""
     failed = sum(each.count(lambda mark: mark.state == "failed") for each in documents)
     labeled = sum(len(each.ids) for each in documents)
     if failed > _FEW_UNPARSED * labeled:
@@ -145,13 +145,13 @@ class DocumentFigures:
         self._counts = list(map(Counts.of, documents.marks))
 
     def accuracy(self) -> Fraction | None:
-        """The mean of the exact scores of all documents, times 100."""
+        """Return the mean of the exact scores of all documents, times 100."""
         times = Counter(self._counts)
         scores = (score_of(each, self._documents.kind, self._protocol) * n for each, n in times.items())
         return 100 * total(scores) / len(self._counts) if self._counts else None
 
     def rows(self) -> list[JsonObject]:
-        """The row of each document in the result."""
+        """Return the row of each document in the result."""
         row = {counts: self._row(counts) for counts in set(self._counts)}
         ids = self._documents.ids
         return [{"doc_id": doc_id, **row[counts]} for doc_id, counts in zip(ids, self._counts, strict=True)]

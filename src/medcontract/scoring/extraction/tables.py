@@ -27,7 +27,7 @@ def tables(score: Score) -> Iterator[Table]:
 
 
 def _gates(score: Score, gates: Sequence[dict[str, Any]]) -> Table:
-    """The processing gate, which also decides, then the six gates of the result."""
+    """Return the processing gate, which also decides, then the six gates of the result."""
     words = {True: "yes", False: "NO", None: "–"}
     rows = [_processing_row(score.processing, words)] if score.processing else []
     for place, gate in enumerate(gates):
@@ -48,7 +48,7 @@ _order = itemgetter("score", "doc_type", "doc_id")
 
 
 def lowest(documents: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """The documents with the lowest scores. Other keys are needed only for those that are not above the last score."""
+    """Return the documents with the lowest scores. Other keys are needed only up to the last of these scores."""
     last = max(nsmallest(most, map(_score, documents)), default=0)
     return nsmallest(most, [document for document in documents if document["score"] <= last], _order)
 

@@ -52,7 +52,7 @@ _INDEX = {symbol: index for index, symbol in enumerate(CLASSES)}
 
 
 _UNPROCESSED = len(CLASSES)
-"""Takes the place of the predicted class of an image that is not processed."""
+"""Replaces the predicted class of an image that is not processed."""
 _CLASS_OR_NONE = (*range(len(CLASSES)), None)
 """The predicted classes; None for an image that is not processed."""
 _COLUMNS = (*CLASSES, "unprocessed")
@@ -63,7 +63,7 @@ def _true_class(record: contract.TruthRecord) -> int:
 
 
 def _measure(truth: int, record: contract.Prediction) -> int:
-    """The class with the largest probability, the first on ties."""
+    """Return the class with the largest probability, the first on ties."""
     return record.probabilities.index(max(record.probabilities))
 
 
@@ -119,13 +119,13 @@ def _model_of(answers: Answers) -> _Measured | None:
 
 
 def _counted_times(valid: Iterable[Tally]) -> list[Fraction]:
-    """The inference times that count: not those that were measured with a GPU."""
+    """Return the inference times that count: not measured with a GPU."""
     models = [tally.context for tally in valid]
     return [Fraction(model.inference_time_ms) for model in models if model and not model.gpu]
 
 
 def _protocol_of_competition(protocol: Protocol, valid: Sequence[Tally]) -> Protocol:
-    """The protocol with the shortest and longest inference time, unless the caller has set them."""
+    """Return the protocol with the shortest and longest inference time, unless the caller has set them."""
     times = _counted_times(valid)
     if not times or protocol.get("t_min_ms") is not None:
         return protocol
@@ -133,7 +133,7 @@ def _protocol_of_competition(protocol: Protocol, valid: Sequence[Tally]) -> Prot
 
 
 def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Tally]]) -> Iterator[str]:
-    """A warning if a single slow submission makes all others look fast, or there is nothing to compare with."""
+    """Yield a warning if a single slow submission makes all others look fast, or there is nothing to compare with."""
     times = sorted((time, name) for name, tally in valid for time in _counted_times([tally]))
     if len(times) == 1 and protocol.get("t_max_ms") is None:
         yield _ALONE
@@ -182,7 +182,7 @@ class LesionsScorer(Scorer):
         return Counter(items).most_common(1)[0][0]
 
     def tally(self, answers: Answers) -> Tally:
-        """How often each predicted class occurs with each true class; the context is the model."""
+        """Count how often each predicted class occurs with each true class; the context is the model."""
         pairing = answers.pairing()
         true = bytes(pairing.expected.items)
         return Tally(
@@ -329,7 +329,7 @@ TRACK = Track(
             name="t_min_ms",
             metavar="MS",
             parameter=True,
-            help="Shortest inference time of the competition; by default that of the valid submissions of a ranking.",
+            help="Shortest inference time of the competition; by default of the valid submissions in a ranking.",
         ),
         Option(name="t_max_ms", metavar="MS", parameter=True, help="Longest inference time of the competition."),
     ),
@@ -354,7 +354,7 @@ TRACK = Track(
 
 
 def _confusion(true: bytes, predicted: bytes) -> Counter[tuple[int, int | None]]:
-    """How often each predicted class occurs with each true class. None: not processed.
+    """Count how often each predicted class occurs with each true class. None: not processed.
 
     Both classes of an image are put into one byte, since bytes are counted much faster than tuples.
     """
@@ -364,7 +364,7 @@ def _confusion(true: bytes, predicted: bytes) -> Counter[tuple[int, int | None]]
 
 
 def _rows(confusion: Counter[tuple[int, int | None]]) -> list[list[int]]:
-    """The confusion matrix: a row for each true class, with a last column for images that are not processed."""
+    """Return the confusion matrix: a row for each true class, with a last column for images that are not processed."""
     return [[confusion.get((true, answer), 0) for answer in _CLASS_OR_NONE] for true in range(len(CLASSES))]
 
 

@@ -41,8 +41,8 @@ PROTOCOL = Protocol(
         ),
         *parameters(
             "docs/tracks/lesions.md#efficiency",
-            t_min_ms=(None, "shortest inference_time_ms; null: that of this submission"),
-            t_max_ms=(None, "longest inference_time_ms; null: that of this submission"),
+            t_min_ms=(None, "shortest inference_time_ms; null: the time of this submission"),
+            t_max_ms=(None, "longest inference_time_ms; null: the time of this submission"),
         ),
         *parameters(
             "docs/tracks/lesions.md#final-score",

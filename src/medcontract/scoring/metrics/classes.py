@@ -207,7 +207,7 @@ def disagreement(counts: ByClass, predicted: Mapping[Class, Times]) -> tuple[Tim
 def distances(metric: Metric) -> Callable[[Class, Class | None], int]:
     """Return the weight of an answer, as a function: the distance from the true class, or its square.
 
-    That of an unprocessed case is the largest that its true class has with any class.
+    An unprocessed case gets the largest that its true class has with any class.
     """
     power = 1 if metric.choices["weights"] == "linear" else 2
     place = _place(metric)
@@ -226,7 +226,7 @@ def distances(metric: Metric) -> Callable[[Class, Class | None], int]:
 
 
 def _place(metric: Metric) -> Callable[[Class], int]:
-    """Return the position of a class, as a function. That of an integer is its value."""
+    """Return the position of a class, as a function. The position of an integer is its value."""
     places: dict[Class, int] = {value: place for place, value in enumerate(metric.truth.values)}
     return int if metric.truth.type == "integer" else places.__getitem__
 

@@ -1,6 +1,6 @@
 """What metrics count, from a column of the truth and a column of the predictions.
 
-Counts are exact, picklable, and independent of order. Those of parts of the data add up (`sums`).
+Counts are exact, picklable, and independent of order. Counts of parts of the data add up (`sums`).
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class SurvivalCounts(Struct, frozen=True):
 
 
 class ErrorCounts(Struct, frozen=True):
-    """The exact sum of a power of errors. Those of doubles have powers of two as denominators, so there are few."""
+    """The exact sum of a power of errors. Errors of doubles have powers of two as denominators, so there are few."""
 
     sums: Counter[int]
     """By the denominator of the error: the sum of the powers of the numerators."""

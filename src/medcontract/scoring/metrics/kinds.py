@@ -28,7 +28,7 @@ class FieldInfo(Struct, frozen=True):
     name: str
     type: FieldType
     classes: tuple[str, ...] = ()
-    """Of `one_of`, in the order listed. Those of a boolean are filled in."""
+    """Of `one_of`, in the order listed. For a boolean they are filled in."""
     low: int | float | Decimal | None = None
     """The bounds of a number, as written."""
     high: int | float | Decimal | None = None

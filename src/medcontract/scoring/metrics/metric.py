@@ -71,7 +71,7 @@ class Metric(Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
     def figures(self, counts: Counts, parameters: Parameters) -> MetricValue:
-        """Its value, from what it counts. Raises `CallError` if all weights are 0."""
+        """Return its value, from its counts. Raises `CallError` if all weights are 0."""
         from medcontract.scoring.metrics.formulas import FORMULAS
 
         if not counts.cases:

@@ -86,7 +86,7 @@ class ReportsScorer(Scorer):
     )  # fmt: skip
 
     def tally(self, answers: Answers) -> Tally:
-        """The labels of the truth, and the sums of each run; the context is what was measured of each run."""
+        """Return the labels of the truth, and the sums of each run; the context is what was measured of each run."""
         pairing = answers.pairing()
         telemetry = answers.documents.get("reports/telemetry")
         items = pairing.expected.items
@@ -134,7 +134,7 @@ class ReportsScorer(Scorer):
         )
 
     def pictures(self, tally: Tally) -> Iterator[Table]:
-        """The confusion matrices of both classifications, and what follows from them, over all runs."""
+        """Yield the confusion matrices of both classifications, and what follows from them, over all runs."""
         truth, runs = tally.data
         for field in ("specialty", "urgency"):
             of = attrgetter(field)

@@ -41,7 +41,7 @@ def _run(
     sample: Sample, items: Sequence[Labels], marked: Sequence[Any], row: Mapping[str, Any], telemetry: Any,
     protocol: Protocol,
 ) -> dict[str, Resampled]:  # fmt: skip
-    """Return the figures of a run that depend on cases. `row` is that of the result."""
+    """Return the figures of a run that depend on cases. `row`: of the result."""
     said = [None if mark is None else mark[0] for mark in marked]
     everything = np.ones(len(items), bool)
     right = [s is not None and s.specialty == item.specialty for s, item in zip(said, items, strict=True)]

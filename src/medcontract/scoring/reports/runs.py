@@ -67,7 +67,7 @@ def sums_of(items: Sequence[Labels], marked: Sequence[tuple[Labels, float] | Non
 
 
 def average_time(seconds: Fraction, processed: int, telemetry: contract.Run | None) -> Fraction | None:
-    """The time measured by the organizer, if there is one; otherwise the mean of the participant's times."""
+    """Return the time measured by the organizer, if there is one; otherwise the mean of the participant's times."""
     if not processed:
         return None
     if telemetry is not None and telemetry.avg_processing_time_sec is not None:
@@ -80,7 +80,7 @@ def has_exception(run: contract.Run) -> bool:
 
 
 def _f1_of(field: str, name: object, truth: Counter[Labels], labels: Counter[tuple[Labels, Labels]]) -> Fraction:
-    """The F1 of a value of one field; a report that is not processed is a false negative."""
+    """Return the F1 of a value of one field; a report that is not processed is a false negative."""
     of = attrgetter(field)
     true = sum(times for item, times in truth.items() if of(item) == name)
     predicted = sum(times for (_, said), times in labels.items() if of(said) == name)
@@ -89,7 +89,7 @@ def _f1_of(field: str, name: object, truth: Counter[Labels], labels: Counter[tup
 
 
 def figures_of(run: str, tally: Tally, telemetry: contract.Run | None, protocol: Protocol) -> Run:
-    """The figures of a run. `telemetry` is what was measured of it, if anything."""
+    """Return the figures of a run. `telemetry` is what was measured of it, if anything."""
     truth, runs = tally.data
     labels, total_seconds, _ = runs.get(run, _NOTHING)
     right = sum(times for (item, said), times in labels.items() if item.specialty == said.specialty)
@@ -142,7 +142,7 @@ ENDED = "it ended with an exception"
 
 
 def _exceeds(value: Fraction | None, name: str, protocol: Protocol) -> str | None:
-    """The reason if a value exceeds its limit. Limits apply to rounded figures, as they are printed."""
+    """Return the reason if a value exceeds its limit. Limits apply to rounded figures, as they are printed."""
     parameter, what = _LIMITS[name]
     if value is None or Fraction(rounded(value)) <= protocol[parameter]:
         return None
@@ -150,13 +150,13 @@ def _exceeds(value: Fraction | None, name: str, protocol: Protocol) -> str | Non
 
 
 def reasons_of(telemetry: contract.Run | None, exact: Run, protocol: Protocol) -> list[str]:
-    """Why a run is invalid."""
+    """Return why a run is invalid."""
     exceeded = [_exceeds(exact.figures[figure], name, protocol) for name, figure in _LIMITED.items()]
     return [why for why in exceeded if why] + [ENDED] * (telemetry is not None and has_exception(telemetry))
 
 
 def limit_check(name: str, contract: str, values: Mapping[str, Fraction | None], protocol: Protocol) -> Limit:
-    """One limit over all runs."""
+    """Return one limit over all runs."""
     parameter, what = _LIMITS[name]
     known = {run: value for run, value in values.items() if value is not None}
     exceeded = [
@@ -179,7 +179,7 @@ def mean_of_runs(runs: Sequence[Run]) -> Run:
 
 
 def row_of(run: Run, *, valid: bool) -> JsonObject:
-    """The figures of a run, or their means, in the result; the total only if it is valid."""
+    """Return the figures of a run, or their means, in the result; the total only if it is valid."""
     figures = run.figures if valid else {**run.figures, "total_score": None}
     by_class = {name: rounded(value) for name, value in run.by_class.items()}
     others = {name: rounded_or_none(value) for name, value in figures.items()}

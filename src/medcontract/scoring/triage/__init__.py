@@ -103,7 +103,7 @@ _HEADER = ("team_name", "event", "evaluation_date")
 
 
 def _mean_jaccard_index(result: Result) -> float | None:
-    """The headline figure of a result, which contains only the figures of its cases."""
+    """Return the headline figure of a result, which contains only the figures of its cases."""
     cases = result.get("metrics")
     listed = cases if isinstance(cases, list) else []  # a score read from a file may contain anything
     values = [case.get("jaccard_index") for case in listed if isinstance(case, dict)]
@@ -208,7 +208,7 @@ class TriageScorer(Scorer):
         )
 
     def figures(self, tally: Tally) -> Finished:
-        """A case counts as often as its segments."""
+        """Count a case as often as it has segments."""
         context: _Context = tally.context
         places = {row: place for place, row in reversed(list(enumerate(context.inventory)))}
         cases: dict[tuple[str, int], list[tuple[Segment, Mark]]] = {}

@@ -73,7 +73,7 @@ def listed_segment(record: contract.InventoryRow) -> ListedSegment:
 
 
 def in_order(marked: Sequence[tuple[Segment, Mark]], places: Mapping[ListedSegment, int]) -> list[tuple[Segment, Mark]]:
-    """The segments of a case as in the inventory, if it lists all of them, otherwise by their times."""
+    """Return the segments of a case as in the inventory, if it lists all of them, otherwise by their times."""
     by_time = attrgetter("segment_stop_time_sec", "segment_start_time_sec", "segment_id")
     rows = {segment: ListedSegment(segment.case_id, segment.segment_id) for segment, _ in marked}
     if all(row in places for row in rows.values()):
@@ -82,7 +82,7 @@ def in_order(marked: Sequence[tuple[Segment, Mark]], places: Mapping[ListedSegme
 
 
 def case_metrics(case_id: str, ordered: Sequence[tuple[Segment, Mark]]) -> tuple[Fraction, JsonObject]:
-    """The exact Jaccard index of a case, and its metrics, from its segments in order and their marks."""
+    """Return the exact Jaccard index of a case, and its metrics, from its segments in order and their marks."""
     answered = [(segment, _predicted_groups(mark)) for segment, mark in ordered]
     predicted = {group for _, groups in answered for group in groups}
     listed = {instance.group for segment, _ in ordered for instance in segment.instances}
@@ -109,7 +109,7 @@ def _predicted_groups(mark: Mark) -> frozenset[str]:
 
 
 def _error(mark: Mark) -> str | None:
-    """Why the segment was not processed, if it was not."""
+    """Return why the segment was not processed, if it was not."""
     if isinstance(mark, Unscored):
         return mark.error if mark.why == "failed" else _TEXTS[mark.why]
     return _TEXTS["missing"] if mark is None else None
