@@ -168,12 +168,15 @@ def test_ids(call: Call, name: str, suffix: str) -> None:
     (["x/R-1", "x/R-2", "Q"], ["R-1", "R-2", "S"]),
 ])  # fmt: skip
 def test_ids_that_may_mean_several(call: Call, given: list[str], expected: list[str]) -> None:
-    """Two expected ids for one, two ids for an expected one, and a prefix that not all have are not certain."""
+    """Two expected ids for one, two ids for an expected one, and a prefix that not all have: a warning."""
     Path("cases.csv").write_text("\n".join(["report_id", *expected]), encoding="utf-8")
     text = "".join(f"{json.dumps({**PREDICTION, 'report_id': each})}\n" for each in given)
     Path("sent.jsonl").write_text(text, encoding="utf-8")
     ran = call("fix", "sent.jsonl", "--write", "--cases", "cases.csv")
+    assert ran.code == 0
     assert ran.out.startswith("Nothing to fix.")
+    assert f"MC303 this id is not among the {len(expected)} expected ones" in ran.out
+    assert "No problems found" not in ran.out
     assert Path("sent.jsonl").read_text(encoding="utf-8") == text
 
 

@@ -186,8 +186,11 @@ def _next_step(reports: Sequence[FileReport]) -> str:
     tracks = {each.id.partition("/")[0] for each in mine}
     if len(mine) < len(reports) or not sent or len(reports) > _MOST_NAMED or len(tracks) > 1:
         return ""
-    lists = [name for name in _LISTS for track in tracks if f"{track}/{name}" in known]
-    files = [shlex.quote(report.path) for report in reports] + [f"{name}.csv" for name in lists[:1]]
+    lists = [f"{name}.csv" for name in _LISTS for track in tracks if f"{track}/{name}" in known][:1]
+    beside = [os.path.join(os.path.dirname(reports[0].path), name) for name in lists]
+    files = map(
+        shlex.quote, [*(report.path for report in reports), *(beside if any(map(os.path.isfile, beside)) else lists)]
+    )
     challenge = "--challenge FILE " if scope() else ""
     return f"Next: medcontract preflight {challenge}{' '.join(files)}"
 

@@ -17,6 +17,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from medcontract.addresses import require_local
 from medcontract.containers import CSV, JSON, JSONL, Container
 from medcontract.contracts import registry
@@ -65,7 +67,7 @@ def fix_file(path: str, contract_id: str | None, cases: tuple[str, str | None] |
     before, was = decoded
     repairs = [Repair(f"converted {was} to UTF-8")] if was else []
     after, found = _fixed_text(before, container, path, contract_id, cases)
-    return Fixed(before, after, repairs + found, _validated(after.encode(), path, contract_id))
+    return Fixed(before, after, repairs + found, _remaining(after, path, contract_id, cases))
 
 
 def _read(path: str) -> bytes:
@@ -116,6 +118,16 @@ def _container(raw: bytes, path: str) -> Container | None:
 
 def _validated(raw: bytes, path: str, contract_id: str | None) -> FileReport:
     return validate_source(Source(raw, path), contract_id, ProblemCollector(_MOST_PROBLEMS))
+
+
+def _remaining(text: str, path: str, contract_id: str | None, cases: tuple[str, str | None] | None) -> FileReport:
+    """Return what is wrong with the repaired text; an id that is not expected is a warning."""
+    report = _validated(text.encode(), path, contract_id)
+    if cases is None or report.contract is None:
+        return report
+    contract = registry.find(report.contract)
+    fields, expected = expected_ids(contract, open_source(cases[0]), cases[1])
+    return replace(_read_ids(text, contract, path, IdSink(fields, expected=set(expected))), _how=report._how)
 
 
 def _fixed_text(

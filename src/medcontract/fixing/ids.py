@@ -46,11 +46,14 @@ def _form(each: Id) -> Any:
 
 
 class IdSink:
-    """Collects the ids of all records in their order or, given the right ones, says where others are."""
+    """Collects the ids of all records in their order or, given the right or the expected ones, finds others."""
 
-    def __init__(self, fields: Sequence[str], right: dict[Id, Id] | None = None) -> None:
+    def __init__(
+        self, fields: Sequence[str], right: dict[Id, Id] | None = None, expected: Collection[Id] | None = None
+    ) -> None:
         self.fields = fields
         self.right = right or {}
+        self.expected = expected
         self.ids: list[Id | None] = []
 
     def begin(self) -> None:
@@ -73,6 +76,11 @@ class IdSink:
         texts = [str(value) for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)]
         mine = tuple(texts) if texts and len(texts) == len(self.fields) else None
         self.ids.append(mine)
+        if self.expected is not None and mine and mine not in self.expected:
+            message = (
+                f"this id is not among the {len(self.expected):,} expected ones, and it is not clear which one it is"
+            )
+            return [Finding("MC303", message, path=(self.fields[0],), severity="warning")]
         true = self.right.get(mine) if mine else None
         return [
             Finding(UNKNOWN_ID, "", path=(name,), severity="warning")
