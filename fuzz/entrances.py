@@ -101,7 +101,7 @@ def _loaded(text: Text) -> str | None:
     except medcontract.InvalidData:
         return "could not load a valid file" if report.ok else contradiction(report)
     except medcontract.CallError:
-        return None if report.wrong_call else "a wrong call for load, but not for validate"
+        return None if report.usage_error else "a wrong call for load, but not for validate"
     return contradiction(report) if report.ok else "loaded an invalid file"
 
 

@@ -667,7 +667,7 @@ def extraction(
 # --- benchmark -----------------------------------------------------------------------------------
 
 
-class WrongCall(Exception):
+class UsageError(Exception):
     """The call is wrong, so that there is no score."""
 
 
@@ -913,12 +913,12 @@ def add_combined(tasks: dict[str, dict[str, Fraction]], weights: Record, replace
     """The combined score, in each task that has one."""
     name = weights.get("metric_name") or "combined_score"
     if not replace and any(name in scores for scores in tasks.values()):
-        raise WrongCall("the metric exists")
+        raise UsageError("the metric exists")
     for scores in tasks.values():
         scores.pop(name, None)
     values = {task: combined(scores, weights) for task, scores in tasks.items()}
     if not any(value is not None for value in values.values()):
-        raise WrongCall("nothing to combine")
+        raise UsageError("nothing to combine")
     for task, value in values.items():
         if value is not None:
             tasks[task][name] = value
@@ -954,7 +954,7 @@ def benchmark(
 ) -> Outcome:
     """The track `benchmark`; without references, the submission consists of samples, which define what is expected.
 
-    `detailed_results` are always there, without breakdowns. Raises `WrongCall`.
+    `detailed_results` are always there, without breakdowns. Raises `UsageError`.
     """
     terms = terms or built_in_terms()
     expected = sorted({pair_of(one.record) for one in sent} if references is None else set(map(pair_of, references)))

@@ -45,7 +45,7 @@ def assert_valid(
     else:
         report = Validation.of((validate(data, contract, name=name),))
     for file in report.files:
-        if file.wrong_call:
+        if file.usage_error:
             raise CallError(file.problems[0].message, file.problems[0].hint)
     if not report or (not warnings and any(file.warnings for file in report.files)):
         contracts = ", ".join(sorted({file.contract for file in report.files if file.contract and file.problems}))

@@ -304,7 +304,7 @@ print(report.records, report.errors, int(status.partition("VmHWM:")[2].split()[0
 
 def problem_of(address: str) -> tuple[str, str, bool]:
     report = medcontract.validate(address)
-    return report.problems[0].code, report.problems[0].message, report.wrong_call
+    return report.problems[0].code, report.problems[0].message, report.usage_error
 
 
 def test_errors(store: Any, web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,7 +369,7 @@ def test_call_errors(web: WebServer, tmp_path: Path, call: Call) -> None:
     ("validate", "{truth}", "--plugin", "https://user:MARKER@host/plugin.py"),
 ])  # fmt: skip
 def test_not_supported(arguments: tuple[str, ...], tmp_path: Path, call: Call) -> None:
-    """Where only a path is supported, an address is a wrong call, and nothing is created."""
+    """Where only a path is supported, an address is a usage error, and nothing is created."""
     truth = truth_file(tmp_path / "in", "lesions")
     ran = call(*(each.format(truth=truth) for each in arguments))
     assert (ran.code, ran.out) == (2, "")
@@ -440,8 +440,8 @@ def test_changed_on_a_web_server(web: WebServer, tmp_path: Path, monkeypatch: py
     small_blocks(monkeypatch)
     web.files["/a.jsonl"] = LONG
     web.before = lambda: web.files.update({"/a.jsonl": LONG + b"\n"}) if len(web.requests) > 20 else None
-    code, message, wrong_call = problem_of(f"{web.address}/a.jsonl")
-    assert (code, wrong_call) == ("MC003", False)
+    code, message, usage_error = problem_of(f"{web.address}/a.jsonl")
+    assert (code, usage_error) == ("MC003", False)
     assert "it changed while it was read" in message
 
 

@@ -65,7 +65,7 @@ WRONG: dict[str, tuple[Sequence[str], Sequence[str]]] = {
 
 
 @pytest.mark.parametrize("how", WRONG)
-def test_wrong_calls(score: Call, files: list[Path], how: str) -> None:
+def test_usage_errors(score: Call, files: list[Path], how: str) -> None:
     """Exit 2, said on standard error with the names that matter, nothing on standard output."""
     arguments, words = WRONG[how]
     code, out, err = score(*files, *arguments)
@@ -81,7 +81,7 @@ def test_wrong_calls(score: Call, files: list[Path], how: str) -> None:
     ids=" ".join,
 )  # fmt: skip
 def test_options_that_other_tracks_do_not_know(call: Call, tmp_path: Path, track: str, arguments: list[str]) -> None:
-    """A wrong call that names the option, for every command that has it."""
+    """A usage error that names the option, for every command that has it."""
     document(tmp_path, "lexicon", {"entities": {"labs": ["x"]}})
     (tmp_path / "sub").mkdir()
     truth, *submission = all_files(tmp_path, track)
@@ -232,7 +232,7 @@ def test_blank_predictions(score: Call, tmp_path: Path) -> None:
 
 
 def test_no_model_id(score: Call, tmp_path: Path, files: list[Path]) -> None:
-    """The report needs it, and a container of lines cannot hold it: a wrong call that says so, and it can be set."""
+    """The report needs it, and a container of lines cannot hold it: a usage error that says so, and it can be set."""
     sent = write(tmp_path, PREDICTIONS, SENT["benchmark"], "jsonl")
     code, out, err = score(files[0], sent)
     assert (code, out) == (2, "")
@@ -356,7 +356,7 @@ def test_one_submission_does_not_stop_the_ranking(board: Call, tmp_path: Path, h
 
 
 def test_samples_are_no_truth_of_a_ranking(board: Call, tmp_path: Path) -> None:
-    """Those of one model do not say what is right for the others: a wrong call."""
+    """Those of one model do not say what is right for the others: a usage error."""
     samples = [{**repeats(true), "reference": true["reference"]} for true in TRUTH["benchmark"]]
     ran = board(write(tmp_path, SAMPLES, samples), entry(tmp_path / "a", "benchmark"))
     assert (ran.code, ran.out) == (2, "")
@@ -385,7 +385,7 @@ def test_rankings_in_workers(call: Call, tmp_path: Path, extra: tuple[str, ...])
     ids=" ".join,
 )
 def test_wrong_weights_of_a_ranking(board: Call, tmp_path: Path, arguments: list[str]) -> None:
-    """They are the caller's mistake, not that of each submission: a wrong call."""
+    """They are the caller's mistake, not that of each submission: a usage error."""
     code, out, _ = board(truth_file(tmp_path, "benchmark"), entry(tmp_path / "a", "benchmark"), *arguments)
     assert (code, out) == (2, "")
 
@@ -609,8 +609,8 @@ def test_hostile_names(score: Call, files: list[Path], tmp_path: Path) -> None:
             assert ran.code == 0
             assert "\x1b" not in ran.out
             assert max(map(len, ran.out.splitlines())) < 2_000
-    for wrong_call in (("--weights", "nothing=1"), ("--weights", "diagnostics=1", "--metric-name", ESC)):
-        ran = score(truth, odd, *wrong_call)
+    for usage_error in (("--weights", "nothing=1"), ("--weights", "diagnostics=1", "--metric-name", ESC)):
+        ran = score(truth, odd, *usage_error)
         assert ran.code == 2
         assert "\x1b" not in ran.err
         assert len(ran.err) < 10_000
@@ -700,7 +700,7 @@ def test_a_plugin_changes_the_fingerprint(score: Call, files: list[Path], tmp_pa
     "extra", [["--weights", "foo=1"], ["--weights", "diagnostics=1", "--metric-name", "clinical_accuracy"]]
 )
 def test_weights_that_fit_nobody(call: Call, board: Call, files: list[Path], tmp_path: Path, extra: list[str]) -> None:
-    """Where they fit no submission at all, they are to blame: a wrong call."""
+    """Where they fit no submission at all, they are to blame: a usage error."""
     folders = [entry(tmp_path / name, "benchmark") for name in ("a", "b")]
     assert board(files[0], *folders, *extra).code == 2
     assert call("preflight", *files, *extra).code == 2

@@ -442,7 +442,7 @@ def test_useless_tables(call: Call, name: str, content: str, message: str) -> No
     assert not Path("demo").exists()
 
 
-def test_a_wrong_call(call: Call, tmp_path: Path) -> None:
+def test_a_usage_error(call: Call, tmp_path: Path) -> None:
     assert call("challenge", "new", "demo", "--truth", str(tmp_path)).code == 2
     with pytest.raises(medcontract.CallError):
         medcontract.new_challenge(tmp_path / "x", challenge_id=3)  # type: ignore[arg-type]

@@ -136,7 +136,7 @@ def test_hint(name: str) -> None:
     report = medcontract.validate_files([SYNTAX[name]]).files[0]
     assert {HINTS[name] in (problem.hint or "") for problem in report.problems} == {True}, report.problems
     assert len({(problem.code, problem.message) for problem in report.problems}) == 1
-    assert not report.wrong_call
+    assert not report.usage_error
     assert not any(word in report.to_json() for word in ("Cardiology", "R-001", "Andes"))
 
 

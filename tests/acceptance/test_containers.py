@@ -127,7 +127,7 @@ def test_standard_input_needs_a_contract(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(("size", "code"), [("100", 1), ("1k", 0), ("0", 2), ("many", 2), ("-5", 2)])
 def test_size_of_a_record(size: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """--max-record sets the limit of one record; nonsense is a wrong call."""
+    """--max-record sets the limit of one record; nonsense is a usage error."""
     path = tmp_path / "truth.jsonl"
     path.write_text(json.dumps({"image_id": "I" * 200, "label": "MEL"}))
     assert main(["validate", "--max-record", size, str(path)]) == code
@@ -267,7 +267,7 @@ def test_missing_values_are_null() -> None:
 
 
 def test_nested_contracts_do_not_fit_a_frame() -> None:
-    """A contract that is not flat is a wrong call, and the flat ones are named."""
+    """A contract that is not flat is a usage error, and the flat ones are named."""
     with pytest.raises(medcontract.CallError, match="has no table form"):
         medcontract.validate_frame(pd.DataFrame(), "triage/response")
 

@@ -278,8 +278,8 @@ def test_progress_of_a_frame() -> None:
     (lambda: medcontract.validate(TRUTH, schema=EXAMPLES / "no.json"), CallError, "a contract, not a schema"),
     (lambda: medcontract.score(TRUTH), CallError, "no submission"),
 ])  # fmt: skip
-def test_wrong_calls(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
-    """A frame that does not fit is a wrong call, with a message that names it."""
+def test_usage_errors(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    """A frame that does not fit is a usage error, with a message that names it."""
     with pytest.raises(kind, match=message):
         call()
 

@@ -295,7 +295,7 @@ def test_another_environment_is_a_warning(call: Call, freeze: Callable[..., Path
     assert warning in call("leaderboard", *files[:2], "--protocol", path, "--format", "json").json["warnings"]
 
 
-def test_wrong_calls(call: Call, freeze: Callable[..., Path], tmp_path: Path) -> None:
+def test_usage_errors(call: Call, freeze: Callable[..., Path], tmp_path: Path) -> None:
     """Exit code 2, with what to do."""
     files = all_files(tmp_path, "extraction")
     path = freeze("extraction")
@@ -336,7 +336,7 @@ def test_options_of_tracks(
 def test_options_outside_of_a_protocol(
     call: Call, freeze: Callable[..., Path], tmp_path: Path, option: tuple[str, ...], python: dict[str, Any]
 ) -> None:
-    """An option that a frozen protocol cannot contain is a wrong call, and not offered."""
+    """An option that a frozen protocol cannot contain is a usage error, and not offered."""
     path = freeze("benchmark")
     for arguments in (("freeze", "benchmark", "--out", tmp_path / "x.json"), ("check", path)):
         ran = call("protocol", *arguments, *option)

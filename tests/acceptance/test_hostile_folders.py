@@ -348,7 +348,7 @@ def test_a_mistake_of_ours(call: Call, tmp_path: Path, monkeypatch: pytest.Monke
     ("score", "--lexicon", "-", "benchmark/references=-", "sent.json"),
 ])  # fmt: skip
 def test_standard_input_twice(call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]) -> None:
-    """Standard input can be one file only: twice is a wrong call, and nothing is read."""
+    """Standard input can be one file only: twice is a usage error, and nothing is read."""
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({"labels": []}).encode()))
     monkeypatch.setattr(sys, "stdin", stdin)
     ran = call(*arguments)

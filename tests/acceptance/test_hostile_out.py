@@ -80,7 +80,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.parametrize(("arguments", "out"), CALLS)
 def test_an_input(call: Call, folder: Path, arguments: str, out: str) -> None:
-    """Is refused as a wrong call, in every command, before anything is done."""
+    """Is refused as a usage error, in every command, before anything is done."""
     before = contents(folder)
     shown = ["--format", "json"] if "schema show" not in arguments else []
     for spelled in (out, os.path.abspath(out)):

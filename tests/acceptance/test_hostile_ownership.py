@@ -254,7 +254,7 @@ def test_measured_of_a_file(call: Call, tmp_path: Path) -> None:
 
 
 def test_measured_is_for_one(call: Call, tmp_path: Path) -> None:
-    """Two submissions of one name cannot be told apart, and neither is valid; no folder is a wrong call."""
+    """Two submissions of one name cannot be told apart, and neither is valid; no folder is a usage error."""
     truth = truth_file(tmp_path, "lesions")
     folders = [entry(tmp_path / name / "same", "lesions") for name in "ab"]
     document(tmp_path / "measured", "same", model())

@@ -367,7 +367,7 @@ def test_an_unknown_file(board: Call, tmp_path: Path) -> None:
 
 
 def test_no_such_folder(rank: Call, tmp_path: Path) -> None:
-    """A folder that is not there is a wrong call, as a file would be."""
+    """A folder that is not there is a usage error, as a file would be."""
     ran = rank(truth_file(tmp_path, "lesions"), entry(tmp_path / "a", "lesions"), "no-such-folder")
     assert ran.code == 2
     assert "no-such-folder" in ran.err
@@ -439,7 +439,7 @@ def test_a_truth_that_nothing_can_be_ranked_against(rank: Call, tmp_path: Path, 
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_swapped(rank: Call, tmp_path: Path, track: str) -> None:
-    """Truth and submissions swapped are a wrong call that says so."""
+    """Truth and submissions swapped are a usage error that says so."""
     code, out, err = rank(sent_file(tmp_path, track), truth_file(tmp_path, track))
     assert (code, out) == (2, "")
     assert "swapped" in err
@@ -447,7 +447,7 @@ def test_swapped(rank: Call, tmp_path: Path, track: str) -> None:
 
 
 def test_truths_whose_headers_differ(rank: Call, tmp_path: Path) -> None:
-    """Two truths of two events in one folder are a wrong call."""
+    """Two truths of two events in one folder are a usage error."""
     put(tmp_path / "truth" / "a.json", "triage/ground-truth", TRUTH["triage"][:10])
     put(tmp_path / "truth" / "b.json", "triage/ground-truth", TRUTH["triage"][10:], event="Other")
     code, out, err = rank("truth", entry(tmp_path / "a", "triage"))
@@ -456,7 +456,7 @@ def test_truths_whose_headers_differ(rank: Call, tmp_path: Path) -> None:
 
 
 def test_a_set_that_breaks_the_contract(rank: Call, tmp_path: Path) -> None:
-    """A value that no file could hold is a wrong call here too, not a fault of all submissions."""
+    """A value that no file could hold is a usage error here too, not a fault of all submissions."""
     (tmp_path / "a").mkdir()
     write(tmp_path / "a", "triage/response", SENT["triage"], "jsonl")
     others = ("--set", "team_name=A", "--set", "event=Abendstern")

@@ -145,7 +145,7 @@ def test_a_missing_case_of_the_phase(call: Call, falls: Path) -> None:
         (("--parameter", "phase=public"), "pass its --phase-key FILE"),
     ],
 )
-def test_wrong_calls(call: Call, falls: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_usage_errors(call: Call, falls: Path, arguments: tuple[str, ...], words: str) -> None:
     Path("short.key").write_bytes(b"x" * 15)
     ran = call("score", "truth.csv", "submissions/heron", *arguments)
     assert ran.code == 2

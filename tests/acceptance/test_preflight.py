@@ -749,7 +749,7 @@ def test_files_of_no_contract(checked: Call, check: Call, tmp_path: Path) -> Non
 
 
 def test_a_named_file_of_no_contract(check: Call, tmp_path: Path) -> None:
-    """A file that the caller names has to be something: else it is a wrong call."""
+    """A file that the caller names has to be something: else it is a usage error."""
     Path("x.json").write_text('{"name": "x"}')
     code, out, err = check(sent_file(tmp_path, "lesions"), "x.json")
     assert (code, out) == (2, "")

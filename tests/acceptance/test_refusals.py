@@ -243,7 +243,7 @@ def test_validate_no_files() -> None:
 
 
 def test_preflight_says_why_nothing_can_be_checked(call: Call, tmp_path: Path) -> None:
-    """A folder in which no file is recognized is a wrong call, with the reason for each file."""
+    """A folder in which no file is recognized is a usage error, with the reason for each file."""
     put(tmp_path / "a" / "predictions.csv", b"name,result\nI-1,MEL\n")
     put(tmp_path / "a" / "data.xlsx")
     ran = call("preflight", "a")

@@ -1,4 +1,4 @@
-"""`medcontract score`: verdict, formats, what is refused, what is a wrong call, and what is never shown."""
+"""`medcontract score`: verdict, formats, what is refused, what is a usage error, and what is never shown."""
 
 from __future__ import annotations
 
@@ -537,7 +537,7 @@ def test_set(score: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lacking", _SETS)
 def test_a_field_that_nobody_gives(score: Call, tmp_path: Path, lacking: str) -> None:
-    """A field that the result needs and nobody says is a wrong call that names it."""
+    """A field that the result needs and nobody says is a usage error that names it."""
     given = {name: value for name, value in _SETS.items() if name != lacking}
     code, out, err = score(*_lines(tmp_path), *_set(given))
     assert (code, out) == (2, "")
@@ -562,7 +562,7 @@ def test_all_fields_that_nobody_gives(score: Call, tmp_path: Path) -> None:
     ("=x", "NAME=VALUE"),
 ])  # fmt: skip
 def test_wrong_sets(score: Call, tmp_path: Path, given: str, words: str) -> None:
-    """A field that the file has, or that nothing has, is a wrong call with a hint."""
+    """A field that the file has, or that nothing has, is a usage error with a hint."""
     code, out, err = score(*all_files(tmp_path, "triage"), "--set", given)
     assert (code, out) == (2, "")
     assert words in err
@@ -572,7 +572,7 @@ def test_wrong_sets(score: Call, tmp_path: Path, given: str, words: str) -> None
     "given", ["evaluation_date=yesterday", "evaluation_date=2025-02-30", "evaluation_date=", "team_name= ", "event="]
 )
 def test_sets_that_break_the_contract(score: Call, tmp_path: Path, given: str) -> None:
-    """A value that a file could not hold either is a wrong call that names the field."""
+    """A value that a file could not hold either is a usage error that names the field."""
     name = given.partition("=")[0]
     others = {key: value for key, value in _SETS.items() if key != name}
     code, out, err = score(*_lines(tmp_path), *_set(others), "--set", given)
@@ -581,7 +581,7 @@ def test_sets_that_break_the_contract(score: Call, tmp_path: Path, given: str) -
 
 
 def test_a_field_that_is_set_twice(score: Call, tmp_path: Path) -> None:
-    """Twice the same field is a wrong call."""
+    """Twice the same field is a usage error."""
     code, _, err = score(*_lines(tmp_path), *_set(_SETS), "--set", "event=Other")
     assert code == 2
     assert "event" in err
@@ -700,7 +700,7 @@ def test_a_file_that_nobody_can_tell(score: Call, tmp_path: Path, content: bytes
 
 
 def test_a_truth_that_nobody_can_tell(score: Call, tmp_path: Path) -> None:
-    """The same for a truth: its syntax is broken, so it is wrong data, not a wrong call."""
+    """The same for a truth: its syntax is broken, so it is wrong data, not a usage error."""
     broken = tmp_path / "truth.json"
     broken.write_bytes(b"{")
     ran = score(broken, sent_file(tmp_path, "lesions"))
@@ -793,7 +793,7 @@ def test_two_versions_of_one_file(score: Call, tmp_path: Path, track: str) -> No
     ("track", "side", "field"), [("reports", 1, "team_name"), ("triage", 1, "evaluation_date"), ("triage", 0, "event")]
 )
 def test_parts_with_different_headers(score: Call, tmp_path: Path, track: str, side: int, field: str) -> None:
-    """Two files of one contract whose headers differ are a wrong call that names the field and both files."""
+    """Two files of one contract whose headers differ are a usage error that names the field and both files."""
     contract = CONTRACTS[track][side]
     records = (TRUTH, SENT)[side][track]
     put(tmp_path / "a.json", contract, records[:10])
@@ -815,7 +815,7 @@ def test_parts_with_and_without_a_header(score: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("track", "what"), [("reports", "telemetry"), ("lesions", "model")])
 def test_two_documents_of_one_contract(score: Call, tmp_path: Path, track: str, what: str) -> None:
-    """Two telemetry files, or two model files, are a wrong call, even when they are equal."""
+    """Two telemetry files, or two model files, are a usage error, even when they are equal."""
     files = [*all_files(tmp_path, track), *document(tmp_path, "second", AUXILIARY[track])]
     code, out, err = score(*files)
     assert (code, out) == (2, "")
@@ -843,7 +843,7 @@ def test_swapped_by_name(score: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_no_truth(score: Call, tmp_path: Path, track: str) -> None:
-    """A submission alone is a wrong call that says what is asked for and what is there."""
+    """A submission alone is a usage error that says what is asked for and what is there."""
     code, out, err = score(sent_file(tmp_path, track))
     assert (code, out) == (2, "")
     assert CONTRACTS[track][0] in err
@@ -860,7 +860,7 @@ def test_no_submission(score: Call, tmp_path: Path, track: str) -> None:
 
 
 def test_files_of_different_tracks(score: Call, tmp_path: Path) -> None:
-    """Files of different tracks are a wrong call that says which is which."""
+    """Files of different tracks are a usage error that says which is which."""
     code, out, err = score(truth_file(tmp_path, "lesions"), sent_file(tmp_path, "triage"))
     assert (code, out) == (2, "")
     assert "truth.json is lesions/truth" in err

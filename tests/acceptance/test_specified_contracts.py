@@ -50,7 +50,7 @@ def test_leaderboard(call: Call, tmp_path: Path) -> None:
 
 
 def test_compare_and_protocol_check(call: Call, tmp_path: Path) -> None:
-    """Where only one contract is possible, it may be specified; another one is a wrong call."""
+    """Where only one contract is possible, it may be specified; another one is a usage error."""
     files = all_files(tmp_path, "lesions")
     assert call("score", *files, "--out", "score.json").code == 0
     assert call("protocol", "freeze", "lesions", "--out", "frozen.json").code == 0

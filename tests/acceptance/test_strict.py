@@ -166,7 +166,7 @@ def test_exclude_that_matches_nothing(call: Call, folder: Path) -> None:
 
 
 def test_exclude_everything(call: Call, folder: Path) -> None:
-    """A folder without any remaining file is a wrong call that says why."""
+    """A folder without any remaining file is a usage error that says why."""
     code, _, err = call("validate", "data", "--exclude", "*")
     assert code == 2
     assert "all data files in this folder are excluded" in err
@@ -181,7 +181,7 @@ def test_a_named_file_is_not_excluded(call: Call, folder: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["", "/", "a/[z-a]"])
 def test_a_wrong_pattern(call: Call, folder: Path, pattern: str) -> None:
-    """An empty or invalid pattern is a wrong call."""
+    """An empty or invalid pattern is a usage error."""
     assert call("validate", "data", "--exclude", pattern).code == 2
 
 

@@ -224,7 +224,7 @@ def test_protocols(started: Call) -> None:
 
 
 def test_explain(call: Call) -> None:
-    """Codes of the plugin, in any case; all codes list them last. Unknown ones are a wrong call."""
+    """Codes of the plugin, in any case; all codes list them last. Unknown ones are a usage error."""
     ran = call("explain", *PLUGIN, "ecg301", "104", "--format", "json")
     keeps(ran.out, "medcontract/explanation")
     assert [each["code"] for each in ran.json["codes"]] == ["ECG301", "MC104"]

@@ -48,7 +48,7 @@ def test_vector(vector: Vector) -> None:
     report = medcontract.validate_files([vector.path], vector.given).files[0]
     assert report_lines(report) == vector.expected, f"if the problems are correct, write this case:\n{new_case(vector)}"
     assert_sound(report)
-    assert not report.wrong_call
+    assert not report.usage_error
 
 
 def test_verdict_of_folders() -> None:

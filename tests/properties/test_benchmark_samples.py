@@ -115,7 +115,7 @@ def fitting(rng: random.Random, references: Sequence[Record] | None, sent: Seque
     weights = make_weights(rng)
     try:
         naive.benchmark(references, sent, MODEL, weights, Fraction(0))
-    except naive.WrongCall:
+    except naive.UsageError:
         return None
     return weights
 
@@ -190,8 +190,8 @@ def test_every_expected_sample_is_detailed() -> None:
     law()
 
 
-def test_wrong_calls_are_those_of_the_naive_scorer() -> None:
-    """A name that is taken, or weights that find nothing, are wrong calls for both."""
+def test_usage_errors_are_those_of_the_naive_scorer() -> None:
+    """A name that is taken, or weights that find nothing, are usage errors for both."""
     met = set()
     for seed in range(15):
         rng = random.Random(seed)
@@ -200,7 +200,7 @@ def test_wrong_calls_are_those_of_the_naive_scorer() -> None:
         files = [(REFERENCES, made.truth), (PREDICTIONS, [one.record for one in made.sent])]
         try:
             wanted = naive.benchmark(made.truth, made.sent, MODEL, weights, Fraction(0))
-        except naive.WrongCall:
+        except naive.UsageError:
             met.add("wrong")
             with pytest.raises(CallError):
                 scored(files, weights, "0")

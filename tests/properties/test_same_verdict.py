@@ -89,7 +89,7 @@ def check(text: bytes, contract: Contract[Any], name: str) -> FileReport:
     """What `validate` says, with every problem."""
     report = medcontract.validate(text, contract.id, name=name, max_problems=1_000_000)
     assert report.omitted == 0
-    assert not report.wrong_call
+    assert not report.usage_error
     return report
 
 

@@ -85,7 +85,7 @@ def test_max_problems() -> None:
 
 
 def test_unknown_contract() -> None:
-    """A contract that does not exist is a wrong call, with the nearest id as hint."""
+    """A contract that does not exist is a usage error, with the nearest id as hint."""
     with pytest.raises(UnknownContract) as caught:
         medcontract.validate(RECORD, "lesions/truht")
     assert "lesions/truth" in (caught.value.hint or "")
@@ -100,7 +100,7 @@ def test_validate_no_file(name: str) -> None:
     """A file that is not there is a problem of the call, told in the report."""
     report = medcontract.validate(name)
     assert [p.code for p in report.problems] == ["MC001"]
-    assert (report.wrong_call, report.contract, report.records) == (True, None, None)
+    assert (report.usage_error, report.contract, report.records) == (True, None, None)
 
 
 # --- load ----------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_load_with_warnings() -> None:
     ("content", "name", "contract"),
     [(b"{}", "x.json", None), (b'{"a": 1}', "x.jsonl", None), (b"run_id\n1\n", "x.csv", "reports/telemetry")],
 )
-def test_load_a_wrong_call(content: bytes, name: str, contract: str | None) -> None:
+def test_load_a_usage_error(content: bytes, name: str, contract: str | None) -> None:
     """What cannot be judged at all raises `CallError`."""
     with pytest.raises(CallError) as caught:
         medcontract.load(content, contract, name=name)
@@ -188,7 +188,7 @@ def test_errors_do_not_show_values() -> None:
 
 
 def test_tree_of_errors() -> None:
-    """Whoever catches the root catches all; wrong calls and wrong data can be told apart."""
+    """Whoever catches the root catches all; usage errors and wrong data can be told apart."""
     assert issubclass(NotRecognized, CallError)
     assert issubclass(UnknownContract, CallError)
     assert issubclass(CallError, MedcontractError)
@@ -238,7 +238,7 @@ def test_schema_is_a_copy() -> None:
 
 
 def test_schema_of_a_record_of_a_document() -> None:
-    """A document has no records: asking for one is a wrong call."""
+    """A document has no records: asking for one is a usage error."""
     with pytest.raises(CallError, match="document"):
         medcontract.json_schema("lesions/model", record=True)
 
@@ -268,7 +268,7 @@ def test_the_boolean_that_is_meant(given: str, hint: str | None) -> None:
         assert medcontract.validate(row, name="x.csv").problems[0].hint == (hint or "").removesuffix(" without quotes")
 
 
-# --- wrong calls ------------------------------------------------------------------------------------------------------
+# --- usage errors -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def test_a_single_plugin(reports: Path) -> None:
 
 _ANY: Any = medcontract
 
-_WRONG_CALLS: dict[str, Callable[[Path], object]] = {
+_USAGE_ERRORS: dict[str, Callable[[Path], object]] = {
     "there are no submissions": lambda reports: medcontract.leaderboard(reports / "truth.json"),
     "expected a path or a result of score, got int": lambda reports: _ANY.compare(3, 4),
     "expected a path or a result of freeze_protocol, got int": lambda reports: _ANY.check_protocol(3),
@@ -337,11 +337,11 @@ _WRONG_CALLS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("message", _WRONG_CALLS)
+@pytest.mark.parametrize("message", _USAGE_ERRORS)
 def test_wrong_arguments(reports: Path, message: str) -> None:
     """An argument of a wrong type or out of range raises `CallError`, before anything is written."""
     with pytest.raises(CallError) as caught:
-        _WRONG_CALLS[message](reports)
+        _USAGE_ERRORS[message](reports)
     assert str(caught.value).startswith(message)
     assert not (reports / "x").exists()
 

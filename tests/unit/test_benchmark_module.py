@@ -103,7 +103,7 @@ def test_only_valid_data_is_scored(expected: Any) -> None:
         ({"answer": object()}, "gout", "cannot be written as JSON"),
     ],
 )
-def test_wrong_calls(expected: Any, predicted: Any, words: str) -> None:
+def test_usage_errors(expected: Any, predicted: Any, words: str) -> None:
     """There is no figure."""
     with pytest.raises(CallError, match=words):
         ClinicalAccuracyMetric().calculate(expected, predicted)

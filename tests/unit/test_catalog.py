@@ -197,13 +197,13 @@ OWN: list[tuple[str, bool, Case]] = [
 """Code, whether the call is to blame and not the file, and how it comes about."""
 
 
-@pytest.mark.parametrize(("code", "wrong_call", "case"), OWN, ids=[f"{code}{case.__name__}" for code, _, case in OWN])
-def test_code_occurs(code: str, wrong_call: bool, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("code", "usage_error", "case"), OWN, ids=[f"{code}{case.__name__}" for code, _, case in OWN])
+def test_code_occurs(code: str, usage_error: bool, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A code that no file alone can show comes about through the public functions."""
     with monkeypatch.context() as patch:
         report = case(tmp_path, patch)
     assert [problem.code for problem in report.problems] == [code]
-    assert report.wrong_call == wrong_call
+    assert report.usage_error == usage_error
     assert not report.ok
 
 

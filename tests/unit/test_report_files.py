@@ -133,7 +133,7 @@ def test_extensions(tmp_path: Path, extension: str) -> None:
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    """A file in place of the folder is a wrong call."""
+    """A file in place of the folder is a usage error."""
     (tmp_path / "out").write_text("mine")
     for folder, message in (("out", "is not a folder"), ("out/deeper", "cannot write")):
         with pytest.raises(CallError, match=message):

@@ -33,7 +33,7 @@ def check_file(
         found = positions.read(source)
     except Unreadable as unreadable:
         collector.add(unreadable.finding)
-        return make_report(source, CONTRACT, None, collector, wrong_call=unreadable.wrong_call), None
+        return make_report(source, CONTRACT, None, collector, usage_error=unreadable.usage_error), None
     if isinstance(found, Finding):
         collector.add(found)
         return make_report(source, CONTRACT, None, collector), None
@@ -51,7 +51,7 @@ def load(file: str | os.PathLike[str] | bytes, name: str | None = None) -> Scope
     source = Source(file, name) if isinstance(file, bytes) else open_source(file)
     source.name = source.name if name is None else name
     report, definition = check_file(source, ProblemCollector(100))
-    if report.wrong_call:
+    if report.usage_error:
         problem = report.problems[0]
         raise CallError(f"{report.path}: {problem.message}", problem.hint)
     if definition is None:

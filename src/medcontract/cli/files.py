@@ -57,7 +57,7 @@ def validate(files: tuple[str, ...], printer: output.Printer, **given: object) -
     """
     settings = printer.problem_settings(api.MAX_PROBLEMS)
     report = output.call("bytes", api.validate_files, files, **settings, **given)
-    return max(printer.print(report), 2 if any(file.wrong_call for file in report.files) else 0)
+    return max(printer.print(report), 2 if any(file.usage_error for file in report.files) else 0)
 
 
 @click.command("fix", epilog=_FIX)
@@ -85,7 +85,7 @@ def fix(
     code = 0
     for file in files:
         fixed = api.fix(file, contract, cases=cases, write=write)
-        code = max(code, printer.print(fixed), 2 if fixed.remaining.wrong_call else 0)
+        code = max(code, printer.print(fixed), 2 if fixed.remaining.usage_error else 0)
     return code
 
 

@@ -209,7 +209,7 @@ def _named(paths: list[Path], *names: str) -> list[str]:
 def check_file(file: str, truth: str | None, printer: output.Printer) -> int:
     """Check the challenge in FILE, and show every problem with its place. The exit code is 1 if there are errors."""
     report = api.check_challenge(file, truth=truth, **printer.problem_settings(api.MAX_PROBLEMS))
-    return max(printer.print(report), 2 if any(each.wrong_call for each in report.files) else 0)
+    return max(printer.print(report), 2 if any(each.usage_error for each in report.files) else 0)
 
 
 @challenge.command("rehearse", short_help="Try a challenge before it opens.", cls=options.TrackCommand)

@@ -75,7 +75,7 @@ def hashed(path: str | Source, limits: Limits | None) -> FileContent:
         try:
             source.prepare()
         except Unreadable as error:  # not a text: also a result that can be kept
-            if error.wrong_call:
+            if error.usage_error:
                 raise Uncacheable("it cannot be read") from None
         found = FileContent(path, source.sha256(), before)
     except (OSError, ValueError, FileChanged, Unreadable):

@@ -281,7 +281,7 @@ def gather(
             continue
         problem = _first_problem(report, source, contract_id)
         found = report.path in lenient
-        if not report.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
+        if not report.usage_error or (found and problem.code in (*_UNREADABLE, "MC028")):
             if settings.participant:  # without any text from the file: it may be the truth
                 bare = tuple(replace(each, _value=None, _excerpt=None) for each in report.problems)
                 report = replace(report, problems=bare)

@@ -86,7 +86,7 @@ def _rows_of(
     collector = ProblemCollector(_KEPT_PROBLEMS)
     found = identify(cases, cases_contract, collector)
     if isinstance(found, FileReport):
-        if not found.wrong_call:
+        if not found.usage_error:
             raise InvalidData(found)
         problem = found.problems[0]
         kind = NotRecognized if problem.code == "MC009" else CallError

@@ -107,7 +107,7 @@ def validate_with_schema(
             records = _validate(source, schema, collector, progress)
     except Unreadable as unreadable:
         collector.add(unreadable.finding)
-        return make_report(source, None, None, collector, wrong_call=unreadable.wrong_call)
+        return make_report(source, None, None, collector, usage_error=unreadable.usage_error)
     return make_report(source, None, records, collector)
 
 
@@ -122,7 +122,7 @@ def _validate(
         return None
     message = f"a JSON Schema cannot be applied to .{container.name}: without a contract, a table has no JSON structure"
     hint = "write the rows as JSON Lines (.jsonl), or specify a contract"
-    raise Unreadable(Finding("MC033", message, hint), wrong_call=True)
+    raise Unreadable(Finding("MC033", message, hint), usage_error=True)
 
 
 def _validate_document(source: Source, schema: SchemaChecker, collector: ProblemCollector) -> None:

@@ -89,10 +89,10 @@ class ArchivedFile(Source):
         if self._is_whole:
             example = f"{os.path.basename(self._path)}{SEPARATOR}{shorten(min(members, default='predictions.csv'))}"
             finding = Finding("MC002", "this is an archive, not a file", f"specify a file in it: {example}")
-            raise Unreadable(finding, wrong_call=True)
+            raise Unreadable(finding, usage_error=True)
         member = members.get(self._member)
         if member is None:
-            raise Unreadable(Finding("MC001", "no such file in the archive", "check the name"), wrong_call=True)
+            raise Unreadable(Finding("MC001", "no such file in the archive", "check the name"), usage_error=True)
         if member.refused:
             raise Unreadable(member.refused)
         super().prepare()
@@ -185,7 +185,7 @@ def _open_archive(path: str, limits: Limits) -> _Archive:
         if stat.S_ISDIR(state.st_mode):
             raise IsADirectoryError
         if not stat.S_ISREG(state.st_mode):
-            raise Unreadable(Finding("MC003", "an archive must be a file, not a pipe or a device"), wrong_call=True)
+            raise Unreadable(Finding("MC003", "an archive must be a file, not a pipe or a device"), usage_error=True)
         found = _kept(path, None, state_of(state), limits.unpacked)
     if isinstance(found, Finding):
         raise Unreadable(found)

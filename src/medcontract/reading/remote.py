@@ -53,7 +53,7 @@ class RemoteError(OSError):
     def __init__(self, number: int, reason: str, hint: str | None = None) -> None:
         super().__init__(number, reason)
         self.hint = hint
-        self.wrong_call = number != errno.ESTALE
+        self.usage_error = number != errno.ESTALE
         """Whether the call is wrong, rather than the data."""
 
 

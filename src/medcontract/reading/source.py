@@ -38,9 +38,9 @@ _LIKE_DATA = re.compile(rb'\s*+(?:[\[{]\s*+["\[{\]}]|"?[A-Za-z_][A-Za-z0-9_ ]*+"
 class Unreadable(Exception):
     """The file cannot be read, or not any further; the finding says why."""
 
-    def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
-        super().__init__(finding, wrong_call)  # what it is made of again in another process
-        self.finding, self.wrong_call = finding, wrong_call
+    def __init__(self, finding: Finding, usage_error: bool = False) -> None:
+        super().__init__(finding, usage_error)  # what it is made of again in another process
+        self.finding, self.usage_error = finding, usage_error
 
 
 def open_source(path: str | os.PathLike[str], limits: Limits | None = None) -> Source:
@@ -107,7 +107,7 @@ class Source:
         """Check the first bytes. Raises `Unreadable` if it is not a text file."""
         self.packed, self.start, self._prepared = False, 0, False
         if self._refused:
-            raise Unreadable(self._refused, wrong_call=True)
+            raise Unreadable(self._refused, usage_error=True)
         try:
             if self._kept is None:
                 self._check_kind()
@@ -156,7 +156,7 @@ class Source:
             with open(self._path, "rb") as pipe:
                 self._keep(partial(pipe.read1, PIECE))
         elif not stat.S_ISREG(mode):
-            raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), wrong_call=True)
+            raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), usage_error=True)
 
     def _keep(self, read: Callable[[], bytes]) -> None:
         from medcontract.reading.streams import Copy  # not needed for most files
@@ -314,7 +314,7 @@ def check_path(path: str) -> None:
     with suppress(UnicodeEncodeError):  # a lone surrogate
         if b"\0" not in os.fsencode(path):
             return
-    raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True)
+    raise Unreadable(Finding("MC001", "invalid file name"), usage_error=True)
 
 
 def open_file(path: str) -> io.RawIOBase:
@@ -435,14 +435,14 @@ def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
 
 
 def unreadable(error: OSError) -> Unreadable:
-    hint, wrong_call = getattr(error, "hint", None), getattr(error, "wrong_call", True)  # of a file at an address
+    hint, usage_error = getattr(error, "hint", None), getattr(error, "usage_error", True)  # of a file at an address
     if isinstance(error, FileNotFoundError):
         from medcontract.reading.folders import missing_file_hint  # rarely needed
 
         path = error.filename
         hint = hint or missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
-        return Unreadable(Finding("MC001", "no such file", hint), wrong_call=True)
+        return Unreadable(Finding("MC001", "no such file", hint), usage_error=True)
     if isinstance(error, IsADirectoryError):
-        return Unreadable(Finding("MC002", "this is a folder, not a file"), wrong_call=True)
+        return Unreadable(Finding("MC002", "this is a folder, not a file"), usage_error=True)
     reason = (error.strerror or type(error).__name__).lower()
-    return Unreadable(Finding("MC003", f"the file cannot be read: {reason}", hint), wrong_call)
+    return Unreadable(Finding("MC003", f"the file cannot be read: {reason}", hint), usage_error)

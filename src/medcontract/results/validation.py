@@ -123,7 +123,7 @@ class FileReport(ResultList[Problem], frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     """The problems, in file order."""
 
-    _wrong_call: bool = False
+    _usage_error: bool = False
     _candidates: tuple[str, ...] = ()
     """The contracts that it matches equally well, if it is not recognized for that reason."""
     _how: str | None = None
@@ -133,9 +133,9 @@ class FileReport(ResultList[Problem], frozen=True, kw_only=True):
     _listed = "problems"
 
     @property
-    def wrong_call(self) -> bool:
+    def usage_error(self) -> bool:
         """Whether the file could not be checked, such as a missing file or one whose contract is not recognized."""
-        return self._wrong_call
+        return self._usage_error
 
     @property
     def images(self) -> NamedFiles | None:

@@ -77,7 +77,7 @@ def guarded(check: Callable[..., FileReport], source: Source, contract_id: str |
     except MedcontractError:
         raise
     except OSError as error:  # after it was opened, such as a disk error
-        return _only(unreadable(error).finding, source, contract_id, wrong_call=True)
+        return _only(unreadable(error).finding, source, contract_id, usage_error=True)
     except Exception as error:  # noqa: BLE001  # any bug
         failure = plugin_failure(error)
         if failure is not None:
@@ -93,10 +93,10 @@ def unchanged(check: Callable[..., FileReport], source: Source, contract_id: str
         return _only(Finding("MC003", str(error).removeprefix(f"{source.name}: ")), source, contract_id)
 
 
-def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call: bool = False) -> FileReport:
+def _only(finding: Finding, source: Source, contract_id: str | None, usage_error: bool = False) -> FileReport:
     collector = ProblemCollector(1)
     collector.add(finding)
-    return make_report(source, contract_id, None, collector, wrong_call)
+    return make_report(source, contract_id, None, collector, usage_error)
 
 
 def validate_source(source: Source, contract_id: str | None, collector: ProblemCollector) -> FileReport:
@@ -115,7 +115,7 @@ def load_source(source: Source, contract: str | None) -> Validated[Any]:
     """Return the validated value of a whole file. Raises `InvalidData` and `CallError`."""
     source.watched = True
     report = validate_source(source, contract, ProblemCollector(_MOST_LOADED_PROBLEMS))
-    if report.wrong_call:
+    if report.usage_error:
         problem = report.problems[0]
         kind = NotRecognized if problem.code == "MC009" else CallError
         raise kind(f"{report.path}: {problem.message}", problem.hint)
@@ -134,7 +134,7 @@ def identify(source: Source, contract_id: str | None, collector: ProblemCollecto
             return _identify(source, contract_id, collector)
         except Unreadable as unreadable:
             collector.add(unreadable.finding)
-            return make_report(source, contract_id, None, collector, wrong_call=unreadable.wrong_call)
+            return make_report(source, contract_id, None, collector, usage_error=unreadable.usage_error)
 
 
 def _identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> Identified | FileReport:
@@ -153,7 +153,7 @@ def _identify(source: Source, contract_id: str | None, collector: ProblemCollect
         return Identified(contract, how, recognized)
     what = "; ".join(f".{name}" for name in contract.containers)
     collector.add(Finding("MC033", f"{contract_id} cannot be stored as .{container.name}", f"use one of: {what}"))
-    return replace(make_report(source, contract_id, None, collector, wrong_call=True), _how=how)
+    return replace(make_report(source, contract_id, None, collector, usage_error=True), _how=how)
 
 
 def _check_role(
@@ -194,7 +194,7 @@ def _unrecognized(
     if collector.errors or isinstance(found, Finding):
         return make_report(source, None, None, collector)
     collector.add(Finding("MC009", *found.as_options))
-    return replace(make_report(source, None, None, collector, wrong_call=True), _candidates=found.candidates)
+    return replace(make_report(source, None, None, collector, usage_error=True), _candidates=found.candidates)
 
 
 def validator_for(

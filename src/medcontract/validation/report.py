@@ -212,7 +212,7 @@ _NOWHERE = 1 << 62
 
 
 def make_report(
-    source: Source, contract_id: str | None, records: int | None, collector: ProblemCollector, wrong_call: bool = False
+    source: Source, contract_id: str | None, records: int | None, collector: ProblemCollector, usage_error: bool = False
 ) -> FileReport:
     problems = tuple(_problems(source, collector.kept(), collector))
     return FileReport(
@@ -224,7 +224,7 @@ def make_report(
         warnings=collector.warnings,
         omitted=collector.errors + collector.warnings - len(problems),
         problems=problems,
-        _wrong_call=wrong_call,
+        _usage_error=usage_error,
     )
 
 

@@ -464,7 +464,7 @@ def test_numbers_of_17_digits_are_the_nearest_doubles() -> None:
 
 
 def test_missing_file(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A file that does not exist is a wrong call."""
+    """A file that does not exist is a usage error."""
     report = medcontract.check_challenge(tmp_path_factory.getbasetemp() / "no-such.toml")
-    assert report.files[0].wrong_call
+    assert report.files[0].usage_error
     assert [problem.code for problem in report.problems] == ["MC001"]

@@ -91,7 +91,7 @@ def test_warnings_are_well(run: Call) -> None:
 
 
 def test_worst_of_several_files(run: Call, good: Path, bad: Path) -> None:
-    """Of several files the worst decides: a wrong call before wrong data before none, and all are judged."""
+    """Of several files the worst decides: a usage error before wrong data before none, and all are judged."""
     assert run("validate", good, bad).code == 1
     ran = run("validate", "--format", "json", good, "no-such-file.json", bad)
     assert ran.code == 2
@@ -532,7 +532,7 @@ def test_a_hidden_file_may_be_named(run: Call) -> None:
 
 @pytest.mark.parametrize("inside", [[], [".hidden.jsonl"], ["readme.txt"]])
 def test_a_folder_without_data(run: Call, inside: list[str]) -> None:
-    """A folder without data files is a wrong call: silence would look like success."""
+    """A folder without data files is a usage error: silence would look like success."""
     Path("folder").mkdir()
     for name in inside:
         (Path("folder") / name).write_bytes(GOOD)
@@ -918,7 +918,7 @@ def test_explain_all(run: Call) -> None:
 
 @pytest.mark.parametrize("code", ["MC999", "mc1044", "MC14", "1040"])
 def test_explain_an_unknown_code(run: Call, code: str) -> None:
-    """An unknown code is a wrong call, with the nearest known one."""
+    """An unknown code is a usage error, with the nearest known one."""
     ran = run("explain", code)
     assert (ran.code, ran.out) == (2, "")
     assert f"unknown problem code '{code}'" in ran.err
@@ -958,7 +958,7 @@ def test_schema_check_of_the_published(run: Call) -> None:
 
 
 def test_schema_check_of_another_folder(run: Call) -> None:
-    """A folder that was not exported is a wrong call: its files are not schemas to remove."""
+    """A folder that was not exported is a usage error: its files are not schemas to remove."""
     assert run("init", "reports", "reports").code == 0
     code, out, err = run("schema", "check", "reports")
     assert (code, out) == (2, "")

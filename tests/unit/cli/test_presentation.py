@@ -194,7 +194,7 @@ def test_default_quiet_and_max_problems(call: Call, bad: Path, monkeypatch: pyte
 def test_wrong_defaults(
     call: Call, bad: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, expected: str
 ) -> None:
-    """A wrong value is a wrong call; nothing is checked."""
+    """A wrong value is a usage error; nothing is checked."""
     monkeypatch.setenv(f"MEDCONTRACT_{name}", value)
     code, out, err = call("validate", bad)
     assert (code, out, expected in err) == (2, "", True), err

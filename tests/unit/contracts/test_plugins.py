@@ -630,7 +630,7 @@ def test_what_is_no_contract() -> None:
 def test_bad_plugins(
     source: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A plugin that does not work is a wrong call with a clear message, never a traceback."""
+    """A plugin that does not work is a usage error with a clear message, never a traceback."""
     (tmp_path / "bad_plugin.py").write_text(source)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -699,7 +699,7 @@ def test_a_plugin_file_imports_its_neighbours(tmp_path: Path) -> None:
 def test_what_is_no_plugin_file(
     given: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A path that leads to no Python file is a wrong call that says so."""
+    """A path that leads to no Python file is a usage error that says so."""
     monkeypatch.chdir(SEPSIS)
     assert main(["validate", "--plugin", given, "sepsis_data"]) == 2
     assert re.search(words, capsys.readouterr().err)

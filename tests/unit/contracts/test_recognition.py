@@ -249,11 +249,11 @@ def test_key_of_the_other_language(contract_id: str, key: str, other: str, conta
     ),
 ])  # fmt: skip
 def test_nested_records_as_a_table(columns: str, contract_id: str) -> None:
-    """A flattened export is what its records were, which a table cannot store: a wrong call."""
+    """A flattened export is what its records were, which a table cannot store: a usage error."""
     row = ",".join("x" for _ in columns.split(","))
     report = medcontract.validate(f"{columns}\n{row}\n".encode(), name="x.csv")
     assert report.contract == contract_id
-    assert report.wrong_call
+    assert report.usage_error
     assert [problem.code for problem in report.problems] == ["MC033"]
 
 
@@ -322,7 +322,7 @@ def test_open_contract_in_doubt(
     if report.contract in others:
         assert name == "x.jsonl", "a record with more keys of the other contract than of this one"
         return
-    assert (report.contract, report.wrong_call) == (None, True)
+    assert (report.contract, report.usage_error) == (None, True)
     (problem,) = report.problems
     assert problem.code == "MC009"
     assert contract_id in problem.message
@@ -369,7 +369,7 @@ def test_names_that_may_be_data_are_not_shown() -> None:
 def test_truncated_header(text: str, contract_id: str | None) -> None:
     """A header without its list may be that of a truth or of a submission: its contract is left open."""
     report = medcontract.validate(text.encode(), name="x.json")
-    assert (report.contract, report.wrong_call) == (contract_id, False)
+    assert (report.contract, report.usage_error) == (contract_id, False)
     assert [problem.code for problem in report.problems] == ["MC011"]
 
 

@@ -328,7 +328,7 @@ def test_a_file_that_changes(web: WebServer, in_chunks: InChunks, tmp_path: Path
         web.before = lambda: None
         assert [problem.code for problem in report] == ["MC003"]
         assert "it changed while it was read" in report.problems[0].message
-        assert not report.wrong_call
+        assert not report.usage_error
 
 
 def test_an_object_that_changes(store: Any, in_chunks: InChunks) -> None:
@@ -359,7 +359,7 @@ def test_workers_that_may_not_read(
     report = medcontract.validate(f"{web.address}/a.jsonl", SENT, client=in_chunks())
     assert [problem.code for problem in report] == ["MC003"]
     assert message in report.problems[0].message
-    assert not report.wrong_call
+    assert not report.usage_error
 
 
 def test_workers_without_credentials(web: WebServer, in_chunks: InChunks) -> None:

@@ -639,7 +639,7 @@ def test_workers_only_for_many(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert started == [7, 2]
 
 
-def test_wrong_calls(tmp_path: Path) -> None:
+def test_usage_errors(tmp_path: Path) -> None:
     """A folder that is not there and a wrong number of jobs are told at once."""
     with pytest.raises(CallError, match="no such image folder"):
         check_images([], tmp_path / "missing")
@@ -994,7 +994,7 @@ def test_many_bad_images(run: Run, folder: Path) -> None:
     (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
     (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
 ])  # fmt: skip
-def test_wrong_calls_of_the_command(run: Run, arguments: list[str], words: str) -> None:
+def test_usage_errors_of_the_command(run: Run, arguments: list[str], words: str) -> None:
     """A call that cannot check any image is wrong: exit 2, no result, and what to do."""
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")

@@ -407,12 +407,12 @@ def test_faults_do_not_hide_the_rest(load: Load) -> None:
     assert found(schema, text) == ["MC016 1 7 - /a", "MC103 1 17 - /b", "MC015 1 30 - /c", "MC103 1 35 - /c"]
 
 
-def test_tables_are_wrong_calls(load: Load, tmp_path: Path) -> None:
+def test_tables_are_usage_errors(load: Load, tmp_path: Path) -> None:
     """A table has no JSON structure without a contract."""
     report = judged(load(True), b"a,b\n1,2\n", "data.csv")
-    assert report.wrong_call
+    assert report.usage_error
     assert "a table has no JSON structure" in report.problems[0].message
-    assert validate_with_schema(Source(tmp_path / "none.json"), load(True), ProblemCollector(1)).wrong_call
+    assert validate_with_schema(Source(tmp_path / "none.json"), load(True), ProblemCollector(1)).usage_error
 
 
 def test_container_without_an_ending(load: Load) -> None:
@@ -564,7 +564,7 @@ BROKEN: list[tuple[Any, str, str | None]] = [
 
 @pytest.mark.parametrize(("schema", "message", "hint"), BROKEN)
 def test_broken_schema(load: Load, schema: Any, message: str, hint: str | None) -> None:
-    """A schema that cannot be used is a wrong call, with what is wrong, where, and what to do."""
+    """A schema that cannot be used is a usage error, with what is wrong, where, and what to do."""
     error = refused(load, schema)
     assert re.search(message, str(error), re.DOTALL), str(error)
     assert hint is None or re.search(hint, error.hint or ""), error.hint
@@ -582,7 +582,7 @@ def test_broken_file_behind_a_reference(load: Load) -> None:
 
 
 def test_missing_schema(tmp_path: Path) -> None:
-    """No file, a folder, no permission: a wrong call each."""
+    """No file, a folder, no permission: a usage error each."""
     for path, message in [(str(tmp_path / "none.json"), "no such file"), (str(tmp_path), "folder"), ("a\0b", "name")]:
         with pytest.raises(CallError, match=message):
             SchemaChecker.load(path)
@@ -883,8 +883,8 @@ def test_documented_example(
     assert capsys.readouterr().out.startswith("1 16 MC106 'patient_id' must not be empty\n2 13 MC103")
 
 
-def test_wrong_calls_from_python(tmp_path: Path) -> None:
-    """A schema beside a contract, and one that is not there, are wrong calls."""
+def test_usage_errors_from_python(tmp_path: Path) -> None:
+    """A schema beside a contract, and one that is not there, are usage errors."""
     with pytest.raises(CallError, match="both a schema and a contract"):
         medcontract.validate(b"{}", "lesions/model", schema=tmp_path / "x.json")
     with pytest.raises(CallError, match="no such file"):

@@ -576,7 +576,7 @@ def test_broken_syntax_deep_in_a_list(text: str, code: str, column: int, contrac
     """A file whose syntax is broken is told so, however deep, also when it is a list where an object should stand."""
     report = medcontract.validate(text.encode(), contract, name="x.json")
     assert [(p.code, p.line, p.column) for p in report.problems] == [(code, 1, column)]
-    assert not report.wrong_call
+    assert not report.usage_error
 
 
 def _check_one(data: bytes, name: str, contract: str | None, folder: Path, keep: int, alike: int | None) -> None:
@@ -661,4 +661,4 @@ def test_a_file_of_no_contract(name: str) -> None:
     """JSON that fits no contract is reported once, whatever its shape."""
     report = medcontract.validate(_NO_CONTRACT[name].encode(), name=name)
     assert [problem.code for problem in report.problems] == ["MC009"]
-    assert report.wrong_call
+    assert report.usage_error

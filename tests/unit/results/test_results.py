@@ -296,6 +296,6 @@ def test_parameters_take_numbers() -> None:
 
 @pytest.mark.parametrize("value", [True, None, [0.9], float("nan"), float("inf"), 2, -0.1])
 def test_parameters_that_are_no_numbers(value: Any) -> None:
-    """Anything else is a wrong call that names the parameter."""
+    """Anything else is a usage error that names the parameter."""
     with pytest.raises(medcontract.CallError, match="min_processed"):
         medcontract.score(EXAMPLES / "lesions", parameters={"min_processed": value})

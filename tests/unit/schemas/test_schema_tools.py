@@ -202,7 +202,7 @@ def test_check_of_the_index(run: Call, spoil: Callable[[Path], object], told: st
 
 
 def test_check_without_an_index(run: Call) -> None:
-    """Without its index a folder is not an export: a wrong call."""
+    """Without its index a folder is not an export: a usage error."""
     run("export", "out")
     Path("out/index.json").unlink()
     code, out, err = run("check", "out")
@@ -409,7 +409,7 @@ def test_one_file_with_another_base(run: Call) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["export", "check"])
 def test_bad_base_url(run: Call, command: str, url: str) -> None:
-    """A URL that file names cannot be put after is a wrong call, and nothing is written."""
+    """A URL that file names cannot be put after is a usage error, and nothing is written."""
     Path("out").mkdir()
     code, out, err = run(command, "out", "--base-url", url)
     assert (code, out) == (2, "")
@@ -901,7 +901,7 @@ def test_diff_of_folders(run: Call) -> None:
     (b'{"not":' * 300 + b"{}" + b"}" * 300, "too deep"),
 ])  # fmt: skip
 def test_diff_of_no_schema(run: Call, content: bytes, told: str) -> None:
-    """What is no JSON Schema is a wrong call, on either side and in a folder."""
+    """What is no JSON Schema is a usage error, on either side and in a folder."""
     Path("bad").mkdir()
     Path("bad/x.json").write_bytes(content)
     for arguments in (["bad/x.json", "reports/truth"], ["reports/truth", "bad/x.json"], ["bad", "bad"]):

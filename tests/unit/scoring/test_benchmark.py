@@ -63,7 +63,7 @@ def test_metric_name(score: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["option", "file", "default"])
 def test_a_name_that_is_taken(score: Call, tmp_path: Path, how: str) -> None:
-    """A metric that is there already is not overwritten: a wrong call, unless --replace is given."""
+    """A metric that is there already is not overwritten: a usage error, unless --replace is given."""
     name = "combined_score" if how == "default" else "rouge1"
     samples = write(tmp_path, SAMPLES, [given("a", "1", safety=0.5, **{name: 1}), given("b", "1", safety=0.25)])
     (file,) = document(tmp_path, "weights", weights(None, "rouge1" if how == "file" else None, safety=1))
@@ -151,7 +151,7 @@ def test_the_same_score_by_way_of_a_report(score: Call, tmp_path: Path) -> None:
 
 
 def test_a_combined_score_that_is_there(score: Call, tmp_path: Path) -> None:
-    """In a task or only overall: a wrong call, and with --replace it is replaced."""
+    """In a task or only overall: a usage error, and with --replace it is replaced."""
     for where in ("overall_scores", "task_scores"):
         found: Record = json.loads(json.dumps(REPORT))
         (found[where] if where == "overall_scores" else found[where]["a"])["combined_score"] = 0.99
@@ -184,7 +184,7 @@ def test_the_date_of_a_report(score: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["2026-02-30", "soon", "1/2/2026"])
 def test_a_date_that_is_none(score: Call, tmp_path: Path, value: str) -> None:
-    """The result would break its contract: a wrong call."""
+    """The result would break its contract: a usage error."""
     samples = write(tmp_path, SAMPLES, SAFE)
     code, out, err = score(samples, "--set", f"timestamp={value}")
     assert (code, out) == (2, "")
@@ -204,7 +204,7 @@ def test_a_report_with_errors(score: Call, tmp_path: Path) -> None:
 
 
 def test_a_report_without_weights(score: Call, tmp_path: Path) -> None:
-    """There is nothing to do: a wrong call that says what is missing."""
+    """There is nothing to do: a usage error that says what is missing."""
     code, out, err = score(*document(tmp_path, "report", REPORT))
     assert (code, out) == (2, "")
     assert "--weights" in err

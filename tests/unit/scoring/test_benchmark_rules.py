@@ -118,7 +118,7 @@ def test_the_order_of_names_does_not_matter() -> None:
 
 @pytest.mark.parametrize("value", ["", "bleu", "exact_match,rouge_l", "exact_match+exact_match", "none+rouge_l"])
 def test_unknown_answer_metrics(score: Call, tmp_path: Path, value: str) -> None:
-    """A wrong call that lists the choices."""
+    """A usage error that lists the choices."""
     truth = [reference("S", answer="a")]
     files = write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, [repeats(truth[0])])
     code, out, err = score(*files, "--parameter", f"answer_metrics={value}")
@@ -271,7 +271,7 @@ def test_different_categories_are_compared_with_a_warning(score: Call, call: Cal
     ids=str,
 )
 def test_wrong_categories(score: Call, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
-    """A wrong call that says why."""
+    """A usage error that says why."""
     code, out, err = score(write(tmp_path, SAMPLES, TASKS), *arguments)
     assert (code, out) == (2, "")
     assert [word for word in words if word not in err] == []

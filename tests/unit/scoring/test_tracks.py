@@ -119,7 +119,7 @@ def test_a_track_of_a_plugin_is_scored(started: Call) -> None:
 
 
 def test_a_track_of_a_plugin_in_python(started: Call) -> None:
-    """The same in Python; an argument that no track has is a wrong call with a suggestion."""
+    """The same in Python; an argument that no track has is a usage error with a suggestion."""
     medcontract.load_plugin(str(TOY))
     assert medcontract.score("demo", case="ignored").result == {
         "share_right": 1.0, "items": [{"item": name, "right": 1.0} for name in "abcd"],
@@ -349,7 +349,7 @@ def test_options_that_set_parameters(call: Call) -> None:
 
 @pytest.mark.parametrize("command", ["score", "preflight"])
 def test_an_option_of_another_track(command: str, call: Call) -> None:
-    """It is a wrong call, which says whose option it is."""
+    """It is a usage error, which says whose option it is."""
     call("init", "lesions", "demo")
     ran = call(command, "demo", "--keep-missing")
     assert ran.code == 2

@@ -119,7 +119,7 @@ def load_table(source: Source, collector: ProblemCollector, list_key: str = LIST
         validator.decoders = RowDecoders(_object, lambda lines: None)
         validator.run()
     except Unreadable as unreadable:
-        if unreadable.wrong_call:
+        if unreadable.usage_error:
             raise CallError(f"{source.name}: {unreadable.finding.message}", unreadable.finding.hint) from None
         collector.add(unreadable.finding)
     except _TooLarge as large:

@@ -295,7 +295,7 @@ def _score_by_itself(session: Session) -> Scored:
     files, settings = session.files, session.settings
     again: list[GivenFile] = [(part.source, part.contract.id) for part in files.parts()]
     again += [(files.unread_sources[report.path], None) for report in files.unread]
-    refused = [report.path for report in files.unread if report.wrong_call]
+    refused = [report.path for report in files.unread if report.usage_error]
     scored = score_selected(session.track, session.scorer, gather(again, settings, refused), settings)
     scored.verdict.warnings += session.selection_notes
     return scored

@@ -60,7 +60,7 @@ class Session:
         self.readings.set_fields(given)
         self.documents, self.headers = self.readings.documents, self.readings.headers
         self.submissions = self.readings.submissions()
-        scorer.combined(self.documents)  # raises for a wrong call, which is not a failed check of the submission
+        scorer.combined(self.documents)  # raises for a usage error, which is not a failed check of the submission
         self.pairings = {
             name: pairing.changed(lambda probed: probed.probe) for name, pairing in self.readings.pairings.items()
         }

@@ -84,10 +84,10 @@ def _files(files: Sequence[FileReport]) -> Table:
     rows = [
         (
             file.path,
-            "valid" if file.ok else "not checked" if file.wrong_call else "not valid",
+            "valid" if file.ok else "not checked" if file.usage_error else "not valid",
             *(f"{count:,}" for count in (_errors(file), file.warnings)),
             *(_count(count) for count in (file.records, *([file.images and file.images.checked] * with_images))),
-            file.contract or ("JSON Schema" if file.ok or not file.wrong_call else "not known"),
+            file.contract or ("JSON Schema" if file.ok or not file.usage_error else "not known"),
             *([file._how or "–"] * with_how),
         )
         for file in sorted(files, key=lambda file: file.ok)
@@ -108,7 +108,7 @@ def _records(count: int, errors: int) -> str:
 
 def _of_file(file: FileReport, view: View) -> FileProblems:
     """Return the problems of a file, and its outcome: what it is, or with `--quiet` how many problems it has."""
-    ok = file.ok and not file.wrong_call
+    ok = file.ok and not file.usage_error
     about = [file.contract or ("JSON Schema" if file.ok or not view.quiet else "contract unknown")]
     if view.quiet:
         about += [plural(n, word) for n, word in ((_errors(file), "error"), (file.warnings, "warning")) if n]
@@ -122,7 +122,7 @@ def _of_file(file: FileReport, view: View) -> FileProblems:
         found=len(file.problems) + file.omitted,
         file=file.path,
         outcome=[*outcome, Styled(f"{', '.join(about)}{how}", "dim")] if ok or file.contract or view.quiet else (),
-        unreadable=file.wrong_call,
+        unreadable=file.usage_error,
         records=file.records,
     )
 
