@@ -28,7 +28,7 @@ class Challenge:
 
     In the block, the functions of `medcontract` know only the contracts and the track of this challenge. Nothing
     changes outside of it, and in other threads: several challenges can be used side by side, even if they have the same
-    id. For a single call, the functions are also methods: `challenge.score("truth.csv", "predictions.csv")`. Those of
+    id. For a single call, the functions are also methods: `challenge.score("truth.csv", "predictions.csv")`. Methods of
     a track use the one of the challenge: `challenge.init("demo")`.
     """
 

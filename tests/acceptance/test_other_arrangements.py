@@ -65,9 +65,9 @@ ONE_COLUMN = pd.DataFrame({";".join(REPORTS.columns): [";".join(row) for row in 
     (TRANSPOSED, RECORDS, "the values of 'index' are keys of reports/predictions", "df.set_index('index').T"),
     (TRANSPOSED, TABLES, "the cells of the first column are column names of reports/predictions",
      "df.set_index('index').T"),
-    (NUMBERED, RECORDS, "10 keys have other names than those of lesions/predictions",
+    (NUMBERED, RECORDS, "10 keys have other names than in lesions/predictions",
      f"write a list under 'probabilities', in this order: {', '.join(CLASSES)}"),
-    (NUMBERED, TABLES, "10 columns have other names than those of lesions/predictions",
+    (NUMBERED, TABLES, "10 columns have other names than in lesions/predictions",
      f"name each of them after its class: {', '.join(CLASSES)}"),
 ])  # fmt: skip
 def test_arrangement(frame: pd.DataFrame, checks: list[Check], message: str, hint: str, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
     ("triage/response", {"message_sent_time": "2025-05-20T10:00:00Z"},
      "write the time as a number of seconds since 1970 (UNIX time)"),
     ("triage/response", {"model_predictions": [0, 1, 0]},
-     "write the names of those that apply, not their numbers, nor a number for each name"),
+     "write the names that apply, not their numbers, nor a number for each name"),
     ("triage/response", {"run_id": f"{{{'ab' * 16}}}"},
      "write it as str(uuid.UUID(text)) does: without braces, and with hyphens"),
     ("triage/response", {"evaluation_date": "x"}, "remove it"),

@@ -178,7 +178,7 @@ def challenge() -> None:
 def new(folder: str, **given: Any) -> int:
     """Create a challenge file in DIR, with comments that explain it, and made-up example files that satisfy it.
 
-    Values of the truth are not copied, except for classes: those of --classes, and columns with at most 12 values that
+    Values of the truth are not copied, except for classes: in --classes, and in columns with at most 12 values that
     all occur five times.
     """
     challenge, *examples = api.new_challenge(folder, **given)

@@ -21,7 +21,7 @@ from medcontract.contracts.recognition import (
 )
 from medcontract.contracts.registry import CompiledContract, all_keys, candidates, compiled, scope, variants_of
 from medcontract.contracts.rules import Covers
-from medcontract.contracts.suggestions import folded, join_names, pair_similar, renames_text, stands_for
+from medcontract.contracts.suggestions import folded, is_part_of, join_names, pair_similar, renames_text
 from medcontract.errors import LIST_CONTRACTS, NotRecognized, option, words
 from medcontract.problems import is_plain
 from medcontract.types import Outline
@@ -112,7 +112,7 @@ def _file_matches(outline: Outline) -> list[Match]:
 
 
 def _is_likely(match: Match, keys: frozenset[str], count: int) -> bool:
-    """Whether a file with `count` keys has one of the contract itself, all required ones, or similar ones for half."""
+    """Return whether the keys include a specific one or all required ones, or half of the `count` are similar ones."""
     entry = compiled()[match.contract_id]
     known = entry.record | entry.header | _column_names(entry)
     named = frozenset(match.renames.get(key, key) for key in keys)
@@ -140,7 +140,7 @@ def _choose(found: list[Match], keys: frozenset[str], count: int, seen: str, by:
 
 
 def _with_list(found: list[Match], keys: frozenset[str]) -> Match | None:
-    """The only candidate whose list of records is there under its name, with an id of a record, if none of the best is.
+    """Return the only candidate whose list of records is present with an id of a record, if none of the best is.
 
     A header alone matches many files.
     """
@@ -152,7 +152,7 @@ def _with_list(found: list[Match], keys: frozenset[str]) -> Match | None:
 
 
 def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list[Match] | NotRecognized:
-    """The candidates; without the best ones if these are truths, but a key says that it was predicted.
+    """Return the candidates; without the best ones if these are truths, but a key says that it was predicted.
 
     `predicted_class` is not another spelling of a true `label`, unless all keys have such names.
     """
@@ -177,7 +177,7 @@ def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list
 
 
 def _predicted(truth: str, names: list[str], submission: CompiledContract, seen: str) -> NotRecognized:
-    """A truth whose name says that it was predicted, and what predictions must have."""
+    """Return a truth whose name says that it was predicted, and what predictions must have."""
     form = eligible(frozenset(), submission.column_forms if seen == "its columns" else submission.forms)
     columns = [column.name for column in submission.columns]
     fields = sorted(form[0], key=lambda field: columns.index(field) if field in columns else -1) if form else []
@@ -222,7 +222,7 @@ def what_it_needs(submission: CompiledContract, in_table: bool) -> str:
 
 
 def _submissions_for(truth: str) -> list[CompiledContract]:
-    """Return the contracts of submissions that are scored against a truth: those that have to cover its ids."""
+    """Return the contracts of submissions that are scored against a truth and have to cover its ids."""
     return [entry for entry in _entries() if any(isinstance(r, Covers) and r.other == truth for r in entry.file_rules)]
 
 
@@ -255,7 +255,7 @@ def _none(keys: frozenset[str], seen: str) -> NotRecognized:
 
 
 def _in_doubt(match: Match, seen: str) -> NotRecognized:
-    """An open contract, and others whose fields are there too."""
+    """Return an open contract, and others whose fields are there too."""
     others = [other for other, _ in match.doubts]
     renames = {name: field for _, pairs in match.doubts for name, field in pairs.items()}
     fix = f"rename {renames_text(renames)} for {join_names(others)}; or " if renames else ""
@@ -276,7 +276,7 @@ def _entries() -> list[CompiledContract]:
 
 
 def _closest(keys: frozenset[str], entries: Entries) -> list[str]:
-    """The contracts that share most keys with a file, counting similar ones slightly less; at most three."""
+    """Return the contracts that share most keys with a file, counting similar ones slightly less; at most three."""
     some = frozenset(sorted(_some(keys) - _ANYWHERE)[:_MOST_SHARED])
     shared = [(-_shared(some, entry), entry.id) for entry in entries]
     return [
@@ -285,7 +285,7 @@ def _closest(keys: frozenset[str], entries: Entries) -> list[str]:
 
 
 def _some(keys: frozenset[str]) -> frozenset[str]:
-    """All keys or, of very many, those that a contract knows and the first others. It costs all contracts the same."""
+    """Return all keys or, of very many, known keys and the first others, at equal cost for all contracts."""
     if len(keys) <= _MOST_KEYS:
         return keys
     known = frozenset[str]().union(*(entry.header | entry.record | _column_names(entry) for entry in _entries()))
@@ -313,7 +313,7 @@ def _track(entry: CompiledContract, entries: Entries) -> list[CompiledContract]:
 
 
 def _fit(keys: frozenset[str], forms: _Forms, known: frozenset[str]) -> _Fit | None:
-    """The fit of the best variant, or None if the keys are less than half of the required ones of each."""
+    """Return the fit of the best variant, or None if the keys are less than half of the required ones of each."""
     renames = pair_similar(keys - known, known - keys)
     named = frozenset(renames.get(key, key) for key in keys)
     fits = [
@@ -325,7 +325,7 @@ def _fit(keys: frozenset[str], forms: _Forms, known: frozenset[str]) -> _Fit | N
 
 
 def _gathered(keys: frozenset[str], entry: CompiledContract) -> frozenset[str]:
-    """The keys of a record; most of the names that the items of a list have in a table count as that list."""
+    """Return the keys of a record; most of the names that the items of a list have in a table count as that list."""
     for field, group in entry.spread.items():
         if 2 * len(keys & frozenset(group)) > len(group):
             keys = (keys - frozenset(group)) | {field}
@@ -347,9 +347,9 @@ def _complete(fit: _Fit | None) -> _Fit | None:
 
 
 def _unflattened(columns: frozenset[str], fields: frozenset[str]) -> frozenset[str]:
-    """The columns of a flattened export with the nested fields that they are parts of."""
+    """Return the columns of a flattened export with the nested fields that they are parts of."""
     return frozenset(
-        column if column in fields else next((field for field in fields if stands_for(column, field)), column)
+        column if column in fields else next((field for field in fields if is_part_of(column, field)), column)
         for column in columns
     )
 
@@ -374,13 +374,13 @@ def _file_match(outline: Outline, entry: CompiledContract, list_keys: frozenset[
 
 
 def _list_in(outline: Outline, entry: CompiledContract, renames: Renames) -> frozenset[str]:
-    """The keys of the first record, under whichever name the list has."""
+    """Return the keys of the first record, under whichever name the list has."""
     names = [entry.list_key or "", *(name for name, field in renames.items() if field == entry.list_key)]
     return next((outline.items[name] for name in names if outline.items.get(name)), frozenset())
 
 
 def _list_by_records(outline: Outline, entry: CompiledContract, taken: Iterable[str | None]) -> Renames:
-    """The list whose records match those of the contract, unless its name is `taken`."""
+    """Return the list whose records match the records of the contract, unless its name is `taken`."""
     best: tuple[int, str] | None = None
     for name, keys in sorted(outline.items.items()):
         if name in entry.header or name in set(taken):
@@ -392,7 +392,7 @@ def _list_by_records(outline: Outline, entry: CompiledContract, taken: Iterable[
 
 
 def _with_doubts(match: Match, keys: frozenset[str], entries: Entries) -> Match:
-    """The match of an open contract with the contracts that its unknown keys may belong to."""
+    """Return the match of an open contract with the contracts that its unknown keys may belong to."""
     entry = next(entry for entry in entries if entry.id == match.contract_id)
     if not entry.open:
         return match
@@ -403,7 +403,7 @@ def _with_doubts(match: Match, keys: frozenset[str], entries: Entries) -> Match:
 
 
 def _doubt(extra: frozenset[str], other: CompiledContract, entry: CompiledContract) -> Renames | None:
-    """What to rename, if half or more of the other contract's remaining required fields are among the extra keys."""
+    """Return what to rename, if half or more of the other contract's remaining required fields are extra keys."""
     for forms, known in ((other.column_forms, _column_names(other)), (other.forms, other.record)):
         keys = extra if known is not other.record else _unflattened(extra, known)
         renames = pair_similar(keys - known, known - keys - entry.record)

@@ -38,7 +38,7 @@ class Recognized(NamedTuple):
     ref: Ref | None = None
     """Where these keys are."""
     exact: bool = False
-    """Whether its keys are those of the contract, none is missing, and none is unknown."""
+    """Whether its keys match the contract, without a missing or unknown one."""
 
     @property
     def how(self) -> str:
@@ -47,7 +47,7 @@ class Recognized(NamedTuple):
 
 
 def by_schema(schema: str | None) -> str | None:
-    """The contract that a `$schema` refers to, if it is a known one."""
+    """Return the contract that a `$schema` refers to, if it is a known one."""
     match = _URN.match(schema) if schema else None
     if match is None:
         return None
@@ -97,10 +97,10 @@ def exact(outline: Outline) -> str | None:
 
 
 def _is_decided(outline: Outline, found: Recognized) -> bool:
-    """Whether the keys before a syntax error are enough.
+    """Return whether the keys before a syntax error are enough.
 
-    They are if they include the list of records, or if they are those of a document and of no collection: the header
-    of a truncated submission may match that of the truth.
+    They are if they include the list of records, or if they belong to a document and to no collection: the header
+    of a truncated submission may match the header of the truth.
     """
     entry = compiled()[found.contract_id]
     keys = {found.renames.get(key, key) for key in outline.keys}
@@ -150,12 +150,12 @@ def _file_costs(outline: Outline) -> Costs:
 
 
 def may_be_file(keys: frozenset[str], entry: CompiledContract) -> bool:
-    """Whether a contract is a candidate for a file with these keys at the top level."""
+    """Return whether a contract is a candidate for a file with these keys at the top level."""
     return entry.list_key in keys or half_present(keys, entry.header_required) or _mostly_known(keys, entry)
 
 
 def header_cost(keys: frozenset[str], entry: CompiledContract) -> int:
-    """The missing and unknown keys at the top level."""
+    """Return the missing and unknown keys at the top level."""
     cost = key_cost(keys, entry.header_required, entry.header)
     # A document without required keys: a contract that requires these keys is closer.
     cost += not entry.header_required and not entry.list_key
@@ -182,23 +182,23 @@ def _record_costs(keys: frozenset[str]) -> Costs:
 
 
 def eligible(keys: frozenset[str], forms: tuple[frozenset[str], ...]) -> list[frozenset[str]]:
-    """The variants that a record with these keys may be: a failed one only if it has an `error`."""
+    """Return the variants that a record with these keys may be: a failed one only if it has an `error`."""
     return [form for form in forms if "error" not in form or "error" in keys]
 
 
 def _form_cost(keys: frozenset[str], forms: tuple[frozenset[str], ...], known: frozenset[str]) -> int | None:
-    """The cost of the best variant, or None if the record has less than half of the keys of each."""
+    """Return the cost of the best variant, or None if the record has less than half of the keys of each."""
     costs = (key_cost(keys, form, known) for form in eligible(keys, forms) if half_present(keys, form))
     return min(costs, default=None)
 
 
 def half_present(keys: frozenset[str], required: frozenset[str]) -> bool:
-    """Whether at least half of the required keys are present."""
+    """Return whether at least half of the required keys are present."""
     return bool(required) and 2 * len(keys & required) >= len(required)
 
 
 def _mostly_known(keys: frozenset[str], entry: CompiledContract) -> bool:
-    """Whether a file may be a document without required keys: most of its keys are known to that contract."""
+    """Return whether a file may be a document without required keys: most of its keys are known to that contract."""
     requires_nothing = entry.kind == "document" and not entry.header_required
     return requires_nothing and 2 * len(keys & entry.header) > len(keys)
 
@@ -235,7 +235,7 @@ _TRUE_NAME = lazy_pattern(r"tru[et]|label|gold|ground|referenc|verdad|etiqueta|s
 
 
 def role_by_name(path: str) -> Literal["truth", "submission"] | None:
-    """What the name of a file says that it is."""
+    """Return the role that the name of a file suggests."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     if _TRUE_NAME.search(name):
         return "truth"
@@ -243,7 +243,7 @@ def role_by_name(path: str) -> Literal["truth", "submission"] | None:
 
 
 def is_truth_or_submission(candidates: Collection[str]) -> bool:
-    """Whether a file that matches these contracts equally well is a truth or a submission of the challenge in use.
+    """Return whether a file that matches these contracts equally well is a truth or a submission of the challenge.
 
     If it may also be a list of cases, it is not clear that it is one of the two.
     """
@@ -252,7 +252,7 @@ def is_truth_or_submission(candidates: Collection[str]) -> bool:
 
 
 def other_role(contracts: Collection[str]) -> str | None:
-    """The contract of the files that match truth and submission equally well: the one that no other file has.
+    """Return the contract of files that match truth and submission equally well: the one that no other file has.
 
     None if both or neither are among the contracts of the other files.
     """

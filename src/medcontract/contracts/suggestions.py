@@ -36,14 +36,14 @@ _DIGITS = lazy_pattern(r"[0-9]+")
 
 
 def nearest(word: str, known: Iterable[str], cutoff: int = NEAR) -> str | None:
-    """The known word most similar to this one, if any is similar enough."""
+    """Return the known word most similar to this one, if any is similar enough."""
     words = tuple(known)
     search = _cached if len(words) <= _FEW else _nearest
     return search(word[:LONGEST_NAME], words, cutoff)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """A hint with the known word most similar to this one, if any is similar enough."""
+    """Return a hint with the known word most similar to this one, if any is similar enough."""
     guess = nearest(word, known)
     return HINTS["did you mean"].format(name=guess) if guess else None
 
@@ -75,7 +75,7 @@ def _affixes() -> frozenset[str]:
 
 
 def folded(name: str) -> str:
-    """The name without case, accents and separators."""
+    """Return the name without case, accents and separators."""
     return _folded(name[:LONGEST_NAME])
 
 
@@ -89,13 +89,13 @@ def _folded(name: str) -> str:
 
 @lru_cache(4096)
 def _other_names(field: str) -> frozenset[str]:
-    """The folded translations of a field."""
+    """Return the folded translations of a field."""
     return frozenset(map(folded, _field_names().names.get(field, ())))
 
 
 @lru_cache(4096)
 def _without_affixes(name: str) -> tuple[str, ...]:
-    """The folded name without words that people add to it, at either end: `pred_specialty`, `prob_MEL`."""
+    """Return the folded name without words that people add to it, at either end: `pred_specialty`, `prob_MEL`."""
     words = [folded(word) for word in _WORD.findall(name)]
     found = []
     for start in range(1, len(words)):
@@ -111,7 +111,7 @@ def _without_affixes(name: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 14)
 def _is_near(name: str, field: str) -> bool:
-    """Whether two folded names differ by one typo, or by two if they are long. Short names must be equal."""
+    """Return whether two folded names differ by one typo, or by two if they are long. Short names must be equal."""
     shorter, longer = sorted((len(name), len(field)))
     limit = 0 if shorter < 4 else 1 if shorter < 8 else 2
     if not limit or longer - shorter > limit or len(set(name) ^ set(field)) > 2 * limit:
@@ -194,7 +194,7 @@ def pair_renamed(unknown: Iterable[str], missing: Collection[str]) -> dict[str, 
 
 
 def _by_name(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The fields by name. A name without letters and digits means nothing."""
+    """Return the fields by name. A name without letters and digits means nothing."""
     found: dict[str, list[str]] = {}
     for name, field in named:
         if name:
@@ -202,14 +202,14 @@ def _by_name(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def stands_for(column: str, field: str) -> bool:
-    """Whether a column is part of a nested field, as in a flattened export: `prediction.answer`, `scores/bleu`."""
+def is_part_of(column: str, field: str) -> bool:
+    """Return whether a column is part of a nested field, as in a flat export: `prediction.answer`, `scores/bleu`."""
     rest = column[len(field) :]
     return column.startswith(field) and rest[:1] in _SEPARATORS and len(rest) > 1
 
 
 def renames_text(renames: Mapping[str, str], most: int = _MOST_RENAMES) -> str:
-    """Which names to change. Those that may be data are only counted."""
+    """Say which names to change. Names that may be data are only counted."""
     shown = [f"'{name}' to '{field}'" for name, field in sorted(renames.items()) if is_plain(name)][:most]
     left = len(renames) - len(shown)
     more = f"{left} more" if shown else f"{left} of them"

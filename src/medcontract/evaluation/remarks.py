@@ -42,7 +42,7 @@ class LabelTally:
         self.total = 0
         """All predicted labels, including repeated ones."""
         self.matched = 0
-        """Those that occur in the truth."""
+        """Labels that occur in the truth."""
         self.unknown: dict[str, None] = {}
         """The first labels that do not, in order."""
         self.expected: dict[str, None] = {}
@@ -50,7 +50,7 @@ class LabelTally:
         self._forms: set[str] = set()
 
     def expect(self, items: Iterable[Any]) -> None:
-        """Collect the labels of the truth, sorted: a track may list those of an item as a set."""
+        """Collect the labels of the truth, sorted: a track may list the labels of an item as a set."""
         self.expected = dict.fromkeys(sorted({label for item in items for label in self.vocabulary.expected(item)}))
         self._forms = {form for label in self.expected for form in self.vocabulary.forms(label)}
 

@@ -39,7 +39,7 @@ _WESTERN = re.compile("[\t\n\r -~áéíóúüÁÉÍÓÚÜäöÄÖß°–—‘�
 MAX_BYTES = 50_000_000
 _MOST_PROBLEMS = 100_000
 _ROUNDS = 4
-"""A repair may reveal other mistakes: those of a record are found once its list has the right name."""
+"""A repair may reveal other mistakes: mistakes in a record are found once its list has the right name."""
 
 
 class Fixed(NamedTuple):
@@ -104,7 +104,7 @@ def _decoded(raw: bytes) -> tuple[str, str] | None:
 
 
 def _container(raw: bytes, path: str) -> Container | None:
-    """The container of a text; None if it cannot be read, such as an empty file."""
+    """Return the container of a text; None if it cannot be read, such as an empty file."""
     source = Source(raw, path)
     try:
         source.prepare()

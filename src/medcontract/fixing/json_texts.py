@@ -44,7 +44,7 @@ class Repaired(NamedTuple):
 
 
 def fixed_document(text: str) -> Repaired:
-    """A `.json` file. Unchanged if the repairs do not make it JSON."""
+    """Fix a `.json` file. Keep it unchanged if the repairs do not make it JSON."""
     if _is_json(text):
         return Repaired(text, [])
     fence = _FENCE.fullmatch(text)
@@ -55,7 +55,7 @@ def fixed_document(text: str) -> Repaired:
 
 
 def fixed_lines(text: str) -> Repaired:
-    """A `.jsonl` file: each line by itself."""
+    """Fix each line of a `.jsonl` file by itself."""
     if _is_json(text):  # JSON under the name of JSON Lines
         return Repaired(text, [])
     given = [(number, line) for number, line in enumerate(re.split(r"(?<=\n)", text), 1) if line]
@@ -73,7 +73,7 @@ def fixed_lines(text: str) -> Repaired:
 
 
 def _without_frame(lines: list[tuple[int, str]]) -> tuple[list[tuple[int, str]], list[Repair]]:
-    """Remove the lines around the records, if the first and the last one are those of a list or of Markdown."""
+    """Remove the lines around the records, if the first and the last one belong to a list or to Markdown."""
     filled = [index for index, (_, line) in enumerate(lines) if line.strip()]
     if len(filled) > 2:  # a record between them
         first, last = (lines[index][1].strip() for index in (filled[0], filled[-1]))

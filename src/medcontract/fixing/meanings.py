@@ -18,7 +18,7 @@ from medcontract.contracts.wrong_values import (
 from medcontract.types import BOOLEANS, Column
 
 Schemas = Sequence[Mapping[str, Any]]
-"""Those of one value, of which it must match one."""
+"""Patterns of one value, which must match one of them."""
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 """A number in JSON."""

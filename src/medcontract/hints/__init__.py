@@ -73,7 +73,7 @@ def misnamed(recognized: Recognized, contract: CompiledContract) -> Finding | No
     needs = what_it_needs(wanted, what == "columns")
     return Finding(
         "MC513",
-        f"the name says that these are predictions, but the {what} are those of {contract.id}",
+        f"the name says that these are predictions, but the {what} belong to {contract.id}",
         f"for {wanted.id}, write {needs}; if the name is wrong, specify {contract.id}=PATH",
         severity="warning",
         ref=recognized.ref,

@@ -23,7 +23,7 @@ from medcontract.reading.diagnosis import LATE_MARK_HINT, MOST_BYTES, Encoding, 
 from medcontract.reading.source import Source
 
 Fits = Callable[[frozenset[str]], bool]
-"""Whether column names are those of the contract, or of any contract."""
+"""Whether column names belong to the contract, or to any contract."""
 
 _MARK = "\ufeff"
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -79,7 +79,7 @@ def _rows(source: Source) -> list[list[str]]:
 
 
 def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Finding | None:
-    """The finding about a table whose first line has no column of a contract. `columns`: those of the contract."""
+    """Return the finding about a table whose first line has no column of a contract. `columns`: of the contract."""
     start = read_start(source)
     if not start.lines:
         return None
@@ -133,7 +133,7 @@ def other_format_of(source: Source, header: Sequence[str], contract: CompiledCon
 
 
 def unnamed_hint(source: Source, header: Sequence[str]) -> str | None:
-    """The hint about a column without a name: a comma too many, an empty column, or the index of a DataFrame."""
+    """Return the hint about a column without a name: a comma too many, an empty column, or the index of a DataFrame."""
     position, unnamed = header.index(""), header.count("")
     at_the_end = not any(header[position:])
     rows = _rows(source)
@@ -149,14 +149,14 @@ def unnamed_hint(source: Source, header: Sequence[str]) -> str | None:
 
 
 def _counts(cells: Sequence[str]) -> bool:
-    """Whether the cells are consecutive numbers."""
+    """Check whether the cells are consecutive numbers."""
     if len(cells) < 2 or not all(cell.isascii() and cell.isdigit() and len(cell) < 10 for cell in cells):
         return False
     return all(int(b) == int(a) + 1 for a, b in pairwise(cells))
 
 
 def read_start(source: Source) -> _Start:
-    """The first lines of a table."""
+    """Return the first lines of a table."""
     raw = source.read(source.start, MOST_BYTES)
     encoding = None
     try:
@@ -251,7 +251,7 @@ def _no_header(start: _Start, columns: Sequence[str]) -> Finding | None:
 
 
 def _is_value(cell: str) -> bool:
-    """Whether a cell cannot be the name of a column: a number, a boolean, a date. An empty one may be unnamed."""
+    """Return whether a cell cannot name a column: a number, a boolean, a date. An empty one may be unnamed."""
     return bool(cell.strip()) and (_VALUE.match(cell) is not None or cell.strip().casefold() in ("true", "false"))
 
 

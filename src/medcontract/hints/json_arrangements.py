@@ -46,7 +46,7 @@ class Shape(NamedTuple):
 
 
 def by_column(value: Mapping[str, Any]) -> bool:
-    """Whether each member is a column: an object with row numbers as keys."""
+    """Return whether each member is a column: an object with row numbers as keys."""
     return _all(value, lambda column: isinstance(column, dict) and _all_numbered(column))
 
 
@@ -88,7 +88,7 @@ def _table(value: Mapping[str, Any]) -> Shape | None:
 
 
 def _lists(value: Mapping[str, Any]) -> Shape | None:
-    """A list for each column, as `df.to_dict('list')`."""
+    """Recognize a list for each column, as `df.to_dict('list')`."""
     are_lists = _all(value, lambda column: isinstance(column, list))
     objects = [isinstance(item, dict) for column in value.values() for item in column[:1]] if are_lists else []
     same_length = are_lists and len({len(column) for column in value.values()}) == 1
@@ -100,7 +100,7 @@ def _lists(value: Mapping[str, Any]) -> Shape | None:
 
 
 def _by_index(value: Mapping[str, Any]) -> Shape | None:
-    """A record for each key: a row number, or an id."""
+    """Recognize a record for each key: a row number, or an id."""
     if not _all(value, lambda record: isinstance(record, dict)):
         return None
     first = next(iter(value.values()))
@@ -111,7 +111,7 @@ def _by_index(value: Mapping[str, Any]) -> Shape | None:
 
 
 def _values_with_id(keys: frozenset[str]) -> str:
-    """The values as a list in Python, with their keys as the one field that they lack."""
+    """Return the values as a list in Python, with their keys as the one field that they lack."""
     contract = _record_contract(keys)
     lacking = min((form - keys for form in contract.forms), key=len) if contract else frozenset()
     if len(lacking) != 1:
@@ -138,7 +138,7 @@ _SHAPES = (_columns, _split, _table, _lists, _by_index, _single)
 
 
 def _record_contract(keys: frozenset[str]) -> CompiledContract | None:
-    """The contract whose record has these keys, if there is one with a list of records.
+    """Return the contract whose record has these keys, if there is one with a list of records.
 
     One that allows other keys must know all of them: almost anything resembles it otherwise.
     """
@@ -150,7 +150,7 @@ def _record_contract(keys: frozenset[str]) -> CompiledContract | None:
 
 
 def _mostly_fields(keys: frozenset[str]) -> bool:
-    """Whether most of the keys are fields of the records of one contract."""
+    """Return whether most of the keys are fields of the records of one contract."""
     return any(entry.list_key and 2 * len(keys & entry.record) > len(keys) for entry in compiled().values())
 
 
@@ -169,7 +169,7 @@ class _Path(NamedTuple):
     how: str
     """In Python, with `{}` for the value."""
     keys: frozenset[str]
-    """Those of a record."""
+    """The members of a record."""
     is_list: bool
 
     def of(self, name: str) -> str:
@@ -214,14 +214,14 @@ def _records_in(value: Any, depth: int = _DEEPEST) -> _Path | None:
 
 
 def shape_of(value: Any) -> Shape | None:
-    """How records are arranged in an object where a list of records is expected."""
+    """Explain how records are arranged in an object where a list of records is expected."""
     if not isinstance(value, dict) or not value:
         return None
     return next((shape for recognize in _SHAPES if (shape := recognize(value))), None)
 
 
 def wrong_shape(value: Any, offset: int, contract: CompiledContract | None = None) -> Finding | None:
-    """The finding about a complete `.json` file whose records are not in a list under the key of their contract."""
+    """Return the finding about a complete `.json` file whose records are not in the list of their contract."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
         hint = "write it once: json.dump(data, file), not json.dump(json.dumps(data), file)"
         return Finding("MC103", "expected an object, got a string with JSON in it", hint, offset=offset)
@@ -234,7 +234,7 @@ def wrong_shape(value: Any, offset: int, contract: CompiledContract | None = Non
 
 
 def _rows_of(value: Any) -> Shape | None:
-    """A list of rows without names, as `orient='values'`."""
+    """Recognize a list of rows without names, as `orient='values'`."""
     if not isinstance(value, list) or not value or not isinstance(value[0], list):
         return None
     if not any(isinstance(cell, str) for cell in value[0]):
@@ -243,7 +243,7 @@ def _rows_of(value: Any) -> Shape | None:
 
 
 def _wrapped(value: Any, offset: int) -> Finding | None:
-    """A complete file inside a list, or as a member of an object."""
+    """Recognize a complete file inside a list, or as a member of an object."""
     if found := _inner_file(value):
         key, contract_id = found
         where = f"under '{key}'" if is_plain(key) else "in another object"
@@ -256,7 +256,7 @@ def _wrapped(value: Any, offset: int) -> Finding | None:
 
 
 def _records_inside(value: Any, offset: int, contract: CompiledContract | None = None) -> Finding | None:
-    """The finding about records that are deeper in a file than they should be."""
+    """Return the finding about records that are deeper in a file than they should be."""
     path = _records_in(value)
     if path is None or not path.is_list or path.how == "{}":
         return None
@@ -268,7 +268,7 @@ def _records_inside(value: Any, offset: int, contract: CompiledContract | None =
 
 
 def _inner_file(value: Any) -> tuple[str, str] | None:
-    """The key of the only member that is a file of a contract, and its id; the latter is empty if it is not certain."""
+    """Return the key of the only member that is a file of a contract, and its id, which is empty if uncertain."""
     members = list(value.items())[:_MOST_CHECKED] if isinstance(value, dict) else []
     inside = [(key, inner) for key, inner in members if isinstance(inner, dict)]
     found = [(key, contract_id) for key, inner in inside if (contract_id := recognition.exact(_outline(inner)))]
@@ -287,7 +287,7 @@ def list_keys() -> frozenset[str]:
 
 
 def _wrap(how: str, contract: CompiledContract | None) -> str:
-    """How to write a file with the list of records that `how` creates."""
+    """Explain how to write a file with the list of records that `how` creates."""
     content = _file(contract, how) if contract else how
     return f"write a list of records, in Python: json.dump({content}, file)"
 
@@ -298,7 +298,7 @@ def _file(contract: CompiledContract, records: str) -> str:
 
 
 def list_hint(value: Any) -> str | None:
-    """How to turn a value that contains records into a list of them."""
+    """Explain how to turn a value that contains records into a list of them."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         return "write the list itself, not a string: do not call json.dumps on a part of the data"
     shape = shape_of(value)
@@ -342,7 +342,7 @@ def _start_of_file(source: Source) -> tuple[bytes, Any, int]:
 def _rows_of_a_table(
     value: Any, offset: int, renamed: Collection[str] = (), contract: CompiledContract | None = None
 ) -> Finding | None:
-    """Explain records that are the rows of a table in another arrangement than that of their contract, if known."""
+    """Explain records that are the rows of a table in another arrangement than in their contract, if known."""
     lists = [value] if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
     for records in lists[:_MOST_CHECKED]:
         is_right = _is_list_of_records(records) and contract and records_match_exactly(records[0], contract)
@@ -353,7 +353,7 @@ def _rows_of_a_table(
 
 
 def parsed(raw: bytes) -> Any:
-    """The value of a JSON text; None if it is not one."""
+    """Return the value of a JSON text; None if it is not one."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -386,7 +386,7 @@ _TOKENS = lazy_pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]', re.DOTALL)
 
 
 def start_of(raw: bytes) -> bytes:
-    """The members of a truncated text that are complete, with its brackets closed; empty if there are none."""
+    """Return the members of a truncated text that are complete, with its brackets closed; empty if there are none."""
     stack: list[int] = []
     end, closing = 0, b""
     for match in _TOKENS.finditer(raw):

@@ -129,7 +129,7 @@ def _into_object(finding: Finding, scattered: dict[str, str]) -> str | None:
 
 
 def _nested(parsed: Any, missing: set[str]) -> str | None:
-    """The key of an object in a record that contains most of its missing fields."""
+    """Return the key of an object in a record that contains most of its missing fields."""
     if not missing or not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
         return None
     objects = ((key, value) for key, value in parsed.items() if isinstance(value, dict))
@@ -137,7 +137,7 @@ def _nested(parsed: Any, missing: set[str]) -> str | None:
 
 
 def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
-    """The unknown keys of an object that mean one of its missing keys."""
+    """Return the unknown keys of an object that mean one of its missing keys."""
     if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
         return {}
     unknown = frozenset(parsed) - frozenset(known_keys(schema, path))
@@ -149,14 +149,14 @@ def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any])
 
 
 def _renamed_list(parsed: dict[str, Any], unknown: frozenset[str], missing: set[str], schema: Any) -> dict[str, str]:
-    """The only list with an unknown key, if one list is missing."""
+    """Return the only list with an unknown key, if one list is missing."""
     given = [key for key in unknown if isinstance(parsed[key], list)] if other_contract(parsed) is None else []
     wanted = [key for key in missing if schema.get("properties", {}).get(key, {}).get("type") == "array"]
     return {given[0]: wanted[0]} if len(given) == len(wanted) == 1 else {}
 
 
 def other_contract(parsed: Any) -> str | None:
-    """The only contract that has all keys of a record, and whose required keys the record has."""
+    """Return the only contract that has all keys of a record, and whose required keys the record has."""
     if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
         return None
     keys = frozenset(parsed)
@@ -242,7 +242,7 @@ def _is_text(value: Any) -> bool:
 
 
 def rename_hint(name: str | None) -> str | None:
-    """The hint about a missing key or column that is there under another name. A name that may be data is not shown."""
+    """Return the hint about a missing key or column with another name. A name that may be data is not shown."""
     if name is None:
         return None
     return f"rename '{name}'" if is_plain(name) else "rename the one with the similar name"

@@ -59,7 +59,7 @@ def _rows_of_a_table(source: Source, renamed: Collection[str] = ()) -> Finding |
 
 
 def one_value(source: Source, contract: CompiledContract | None = None) -> Finding | None:
-    """The finding about a file that contains one JSON value instead of one record per line, of a known contract."""
+    """Return the finding about a file of a known contract with one JSON value instead of one record per line."""
     lines = _first_lines(source.head[source.start :])
     if len(lines) > 1 and isinstance(parsed(lines[0]), dict):
         return None  # almost every file
@@ -80,7 +80,7 @@ def one_value(source: Source, contract: CompiledContract | None = None) -> Findi
 
 
 def whole_files(source: Source) -> Finding | None:
-    """The finding about a file whose first line is not a record, but a complete file with a list of records."""
+    """Return the finding about a file whose first line is not a record, but a complete file with a list of records."""
     lines = _first_lines(source.head[source.start :])
     value = parsed(lines[0]) if lines else None
     keys = [key for key in list_keys() if isinstance(value.get(key), list)] if isinstance(value, dict) else []
@@ -92,7 +92,7 @@ def whole_files(source: Source) -> Finding | None:
 
 
 def _first_lines(text: bytes) -> list[bytes]:
-    """The first lines with content; the last one may be cut."""
+    """Return the first lines with content; the last one may be cut."""
     return list(islice((line.strip() for line in text.splitlines() if line.strip()), _ENOUGH))
 
 
@@ -122,7 +122,7 @@ def _is_a_record(value: dict[str, object], contract: CompiledContract | None) ->
 
 
 def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None) -> bool:
-    """Whether an object is a complete file: a header with a list of records."""
+    """Return whether an object is a complete file: a header with a list of records."""
     if contract is not None:
         return contract.list_key in value and not any(form <= value.keys() for form in contract.forms)
     if _is_a_record(value, None):
@@ -135,7 +135,7 @@ def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None
 
 
 def explain_line(broken: Broken, raw: bytes) -> Broken:
-    """The syntax error of a line, with a hint for JSON Lines: a truncated line is most likely part of a record."""
+    """Return the syntax error of a line, with a hint for JSON Lines: a truncated line is probably part of a record."""
     if broken.code == "MC011":
         broken.hint = _ONE_LINE
     elif raw.lstrip().startswith(FENCE) or (broken.code == "MC023" and not broken.hint and not broken.offset):
@@ -170,7 +170,7 @@ class LastLine:
         self._source = source
 
     def explain(self, finding: Finding, ref: Ref) -> Finding:
-        """The finding about the line at `ref`, with another hint if the file ends in it, without a line ending."""
+        """Return the finding about the line at `ref`, with another hint if the file ends there without a line break."""
         is_last = finding.code == "MC011" and ref.offset + ref.length == self._end
         return finding._replace(hint=_TRUNCATED) if is_last else finding
 

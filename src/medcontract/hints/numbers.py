@@ -89,7 +89,7 @@ def _time_hint(field: str, is_clock: bool) -> str:
 
 
 def _unit_hint(text: str, field: str) -> str | None:
-    """Return the hint about a number with a unit: what one such unit is in that of the field."""
+    """Return the hint about a number with a unit: what one such unit is in the unit of the field."""
     found = quantity(text, field)
     if found is None:
         return None

@@ -62,7 +62,7 @@ def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None
 
 
 def records_match_exactly(keys: Iterable[str], contract: CompiledContract) -> bool:
-    """Whether the contract knows all keys of a record, and none is missing."""
+    """Return whether the contract knows all keys of a record, and none is missing."""
     names = frozenset(keys)
     return any(form <= names for form in contract.forms) and names <= contract.record
 
@@ -70,9 +70,9 @@ def records_match_exactly(keys: Iterable[str], contract: CompiledContract) -> bo
 def other_arrangement(
     header: Sequence[str], rows: Callable[[], Rows], wording: Wording, renamed: Collection[str] = ()
 ) -> Finding | None:
-    """Why a table whose columns match no contract exactly cannot be read as it is, if that is clear.
+    """Explain why a table whose columns match no contract exactly cannot be read as it is, if that is clear.
 
-    `rows`: the first rows. `renamed`: columns that count as those of the recognized contract under another name.
+    `rows`: the first rows. `renamed`: columns that count as columns of the recognized contract under another name.
     """
     contracts = [contract for contract in compiled().values() if contract.columns and not contract.open]
     known = {column.name for contract in compiled().values() for column in contract.columns}
@@ -86,7 +86,7 @@ def other_arrangement(
 
 
 def first_rows(rows: Iterable[Sequence[Any] | None]) -> Rows:
-    """The first rows of a table as text."""
+    """Return the first rows of a table as text."""
     return [[_text(cell) for cell in row] for row in islice(rows, _MOST_ROWS) if row is not None]
 
 
@@ -95,7 +95,7 @@ def _text(cell: Any) -> str:
 
 
 def in_records(records: Sequence[Any], renamed: Collection[str] = ()) -> Finding | None:
-    """The finding about the first records of a JSON file, if they are the rows of a table in another arrangement."""
+    """Return the finding about the first records of a JSON file that are rows of a table in another arrangement."""
     found = [record for record in records[:_MOST_ROWS] if isinstance(record, Mapping)]
     if not found or any(isinstance(value, dict | list) for record in found for value in record.values()):
         return None
@@ -139,7 +139,7 @@ def _transposed(table: _Table) -> str:
 
 
 def _are_names(cells: Sequence[str], contract: CompiledContract, table: _Table) -> bool:
-    """Whether the cells include the names of most columns of a contract that the table lacks."""
+    """Return whether the cells include the names of most columns of a contract that the table lacks."""
     values = frozenset(cells)
     for form in eligible(values, contract.column_forms):
         lacking = form - frozenset(table.header)
@@ -149,7 +149,7 @@ def _are_names(cells: Sequence[str], contract: CompiledContract, table: _Table) 
 
 
 def _are_all_names(cells: Sequence[str], contract: CompiledContract, table: _Table) -> bool:
-    """Whether all cells, of which many are equal, are names of columns of a contract that the table lacks."""
+    """Return whether all cells, of which many are equal, are names of columns of a contract that the table lacks."""
     values = frozenset(cells)
     return len(cells) > _FEWEST_CELLS * len(values) and any(
         values <= form - frozenset(table.header) for form in contract.column_forms
@@ -169,7 +169,7 @@ def _other_names(contract: CompiledContract, table: _Table, unknown: Sequence[st
             how = f"write a list under '{field}', in this order" if table.wording is IN_RECORDS else _NAME_THEM
             yield Finding(
                 "MC005",
-                f"{len(group)} {table.wording.what} have other names than those of {contract.id}",
+                f"{len(group)} {table.wording.what} have other names than in {contract.id}",
                 f"{how}: {', '.join(group)}",
             )
 

@@ -309,7 +309,7 @@ def _string_hint(given: Any, in_table: bool, path: Path, nodes: Sequence[Any]) -
     if isinstance(given, bool) or not isinstance(given, int | float):
         return "write the text itself, without brackets" if isinstance(given, list) and len(given) == 1 else None
     if path and isinstance(path[-1], int):
-        return "write the names of those that apply, not their numbers, nor a number for each name"
+        return "write the names that apply, not their numbers, nor a number for each name"
     field = next((token for token in reversed(path) if isinstance(token, str)), "")
     patterns = {node.get("pattern") for node in nodes}
     if DATE in patterns:

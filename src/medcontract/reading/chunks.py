@@ -233,7 +233,7 @@ def _between_row_groups(source: Source, count: int) -> list[Span]:
 
 
 def hash_slices(stream: BinaryIO, cuts: Sequence[Span]) -> tuple[str, list[str]] | None:
-    """Return the hash of a file, and that of each slice as a file; None if the slices do not add up to the file."""
+    """Return the hash of a file, and of each slice as a file; None if the slices do not add up to the file."""
     import hashlib  # it loads OpenSSL: only where the bytes are watched
 
     whole = hashlib.sha256()

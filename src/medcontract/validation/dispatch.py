@@ -122,7 +122,7 @@ def load_source(source: Source, contract: str | None) -> Validated[Any]:
     if not report.ok or report.contract is None:
         raise InvalidData(report)
     value = reader_for(source, registry.find(report.contract), ProblemCollector(0)).load()
-    source.sha256()  # the bytes that were read are those that were checked
+    source.sha256()  # the bytes that were read were also checked
     return mark_validated(value, report.contract)
 
 
@@ -276,7 +276,7 @@ class Part:
 
     @property
     def is_misnamed(self) -> bool:
-        """Whether its name says that it has predictions, but its keys are those of a truth."""
+        """Whether its name says that it has predictions, but its keys belong to a truth."""
         return bool(self.collector.codes(lambda code: code == "MC513"))
 
     @property
@@ -297,7 +297,7 @@ def base_name(path: str) -> str:
 
 
 def report_read(parts: Sequence[Part], done: int | None = None) -> None:
-    """Report that so many bytes of these files were read, from the first file on; without a number, all of them."""
+    """Report how many bytes of these files were read, from the first file on; without a number, all of them."""
     left = sum(part.source.size for part in parts) if done is None else done
     for part in parts:
         size = part.source.size

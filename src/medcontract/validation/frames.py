@@ -120,11 +120,11 @@ class CellsReader(TableReader):
         return values
 
     def fits(self, size: int) -> bool:
-        """Check whether rows of so many bytes are within all limits."""
+        """Check whether rows of this many bytes are within all limits."""
         return True
 
     def add_size(self, size: int) -> None:
-        """Note that rows of so many bytes were read."""
+        """Note that rows of this many bytes were read."""
 
     def _written(self, columns: list[list[Any]]) -> Iterator[bytes]:
         """Return rows as JSON, as if each had been decoded by itself."""

@@ -99,7 +99,7 @@ class JsonReader(RecordReader):
         return self._placed(placed, members) if str(finding.path[0]) in members else placed
 
     def _examine_header(self) -> Any:
-        """The header by the slow path: its value, or None if it is invalid."""
+        """Return the header by the slow path: its value, or None if it is invalid."""
         from medcontract.contracts.pydantic_errors import check_structure
         from medcontract.hints.json_arrangements import list_hint
         from medcontract.hints.values import with_hints

@@ -50,7 +50,7 @@ class RecordReader:
     has_parts = False
     """Whether a part of the file can be read (`between`)."""
     in_chunk = False
-    """Whether the source is a chunk of a file, whose outcome is merged with that of the others."""
+    """Whether the source is a chunk of a file, whose outcome is merged with the other outcomes."""
     may_end_with_total = False
     """Whether the last record may be a total, as below a table."""
     all_invalid = False
@@ -395,7 +395,7 @@ class RecordsValidator:
             self._collect(finding, refs[position])
 
     def _add(self, finding: Finding, record: LocatedRecord, index: int) -> None:
-        """Add a finding about the current record, after those of the records in the batch, which precede it."""
+        """Add a finding about the current record, after findings about the records in the batch, which precede it."""
         self._release()
         self._collect(finding, self.reader.ref(index, record))
 

@@ -24,7 +24,7 @@ MOST_KINDS = 10_000
 class ProblemCollector:
     """Counts findings and keeps at most `keep` of them (and at most `alike` similar ones, if given).
 
-    Findings about records arrive in file order; deferred ones (`defer`), such as those of list rules, arrive last
+    Findings about records arrive in file order; deferred ones (`defer`), such as from list rules, arrive last
     but may belong anywhere in the file. They are kept separately, and each sorted series of them has its own limit
     (`new_series`), so that findings early in the file are not crowded out by another series.
     """
@@ -131,7 +131,7 @@ class ProblemCollector:
     def absorb(self, other: ProblemCollector, move: Callable[[Finding], Finding]) -> bool:
         """Merge the collector of the records that follow; `move` adjusts the places of its findings.
 
-        False if there are so many kinds of findings that the result may differ from that of one collector.
+        False if there are too many kinds of findings for the result to equal the result of one collector.
         """
         self.errors += other.errors
         self.warnings += other.warnings
@@ -150,7 +150,7 @@ class ProblemCollector:
         return len(self.totals) < MOST_KINDS
 
     def like(self) -> ProblemCollector:
-        """An empty collector with the same settings, also those of its table."""
+        """Create an empty collector with the same settings, also for its table."""
         other = ProblemCollector(self.keep, self.alike, self.excerpts, self.for_participants)
         other.columns, other.renames, other.spread = self.columns, self.renames, self.spread
         return other
@@ -162,11 +162,11 @@ class ProblemCollector:
         return self.errors + self.warnings - sum(hidden.values())
 
     def count(self, severity: str, wanted: Callable[[str], bool]) -> int:
-        """The number of findings of this severity whose code is wanted, kept or not."""
+        """Return the number of findings of this severity whose code is wanted, kept or not."""
         return sum(times for (code, mine), times in self._codes.items() if mine == severity and wanted(code))
 
     def codes(self, wanted: Callable[[str], bool]) -> dict[str, int]:
-        """The number of findings of each wanted code."""
+        """Return the number of findings of each wanted code."""
         found: dict[str, int] = {}
         for (code, _), times in self._codes.items():
             if wanted(code):
@@ -187,7 +187,7 @@ _LONGEST_KNOWN = 300
 
 
 def likeness(finding: Finding, spread: Mapping[str, str] = MappingProxyType({})) -> Likeness:
-    """The kind of a finding: equal for the same mistake in different records, or in columns of the same field."""
+    """Return the kind of a finding: equal for the same mistake in other records, or in columns of the same field."""
     statement = finding.statement
     statement = (_alike if len(statement) <= _LONGEST_KNOWN else _without_numbers)(statement)
     field = spread.get(finding.field) if spread and finding.field else None
@@ -266,7 +266,7 @@ def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCol
 
 
 def _excerpt_at(finding: Finding, offset: int | None) -> int | None:
-    """Return the offset whose line is shown: that of the finding, or of its row in a table."""
+    """Return the offset whose line is shown: of the finding, or of its row in a table."""
     if offset is None and finding.ref is not None and finding.ref.line:
         return finding.ref.offset
     return offset
@@ -290,7 +290,7 @@ def _problem(finding: Finding, offset: int | None, places: dict[int, Place], exc
 
 
 def _letter(number: int) -> str:
-    """A column, counted from 0, as spreadsheets name it: A to Z, AA, AB and so on."""
+    """Return the name of a column, counted from 0, in spreadsheets: A to Z, AA, AB and so on."""
     letters = ""
     number += 1
     while number:
@@ -300,7 +300,7 @@ def _letter(number: int) -> str:
 
 
 def _hint(finding: Finding, places: dict[int, Place]) -> str | None:
-    """The hint; for repeated values, with the place of the first one."""
+    """Return the hint; for repeated values, with the place of the first one."""
     first = finding.first
     if first is None:
         return finding.hint
@@ -310,12 +310,12 @@ def _hint(finding: Finding, places: dict[int, Place]) -> str | None:
 
 
 def is_tabular(finding: Finding) -> bool:
-    """Whether the finding is in a table: it has a row, but no byte offset."""
+    """Return whether the finding is in a table: it has a row, but no byte offset."""
     return finding.ref is not None and finding.ref.line is not None
 
 
 def _offsets(source: Source, findings: Sequence[Finding]) -> list[int | None]:
-    """The byte offset of each finding. Records are read in file order, each once, from one stream."""
+    """Return the byte offset of each finding. Records are read in file order, each once, from one stream."""
     offsets = [None if is_tabular(finding) else finding.offset for finding in findings]
     left = [i for i, f in enumerate(findings) if offsets[i] is None and f.ref is not None and not is_tabular(f)]
     if not left:

@@ -119,7 +119,7 @@ def examine_document(raw: bytes, contract: CompiledContract) -> Examined:
 
 
 def parse(raw: bytes, depth: int = 0) -> tuple[Any, list[Finding], Rest, bool]:
-    """Return the value of a JSON text, its faults, those that are only counted, and whether the value is complete.
+    """Return the value of a JSON text, its faults, faults that are only counted, and whether the value is complete.
 
     It is not if the text is nested too deep: then no more than the first fault counts. May raise `Broken`.
     """
@@ -167,17 +167,17 @@ def fault_finding(fault: Fault) -> Finding:
 
 
 def counted_only(scanned: Scanned) -> Rest:
-    """The faults of a text that are counted, but not listed."""
+    """Return the faults of a text that are counted, but not listed."""
     return [(fault_finding(fault), times) for fault, times in scanned.rest.items()]
 
 
 def is_inside(path: Path, others: set[Path]) -> bool:
-    """Whether one of the other paths leads to the value at this path, or to one that contains it."""
+    """Return whether one of the other paths leads to the value at this path, or to one that contains it."""
     return bool(others) and any(path[:length] in others for length in range(len(path) + 1))
 
 
 def _without_consequences(errors: list[Finding], faults: list[Finding], rest: Rest) -> list[Finding]:
-    """The errors in the structure, except those that only result from a fault of the same value."""
+    """Return the errors in the structure, except errors that only result from a fault of the same value."""
     error_is_bad = any(finding.path == ("error",) for finding in errors)
     faulty = {fault.path for fault in faults if not fault.at_key}
     faulty_patterns = {fault.path for fault, _ in rest if not fault.at_key}
@@ -251,7 +251,7 @@ def _in_question(
 
 
 def _numbered(pieces: Sequence[tuple[int, Iterator[Located]]]) -> Iterator[tuple[int, Located]]:
-    """Yield what is read with the index of its first record, given that of each piece."""
+    """Yield what is read with the index of its first record, given the index of each piece."""
     for number, items in pieces:
         for item in items:
             yield number, item

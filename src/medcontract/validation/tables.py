@@ -46,7 +46,7 @@ class TableReader(RecordReader):
         """Cached, since the same mistake tends to occur many times."""
 
     def begin(self) -> bool:
-        """Compare the columns with those of the contract. Subclasses set `names` first."""
+        """Compare the columns with the contract. Subclasses set `names` first."""
         known, there = [column.name for column in self.columns], set(self.names)
         self.collector.columns = list(self.names)
         self.collector.spread = {name: field for field, group in self.contract.spread.items() for name in group}
@@ -242,7 +242,7 @@ def header_ref(source: Source) -> Ref:
 
 
 def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
-    """The findings about a header row: repeated and unknown columns. Columns without a name are one finding."""
+    """Return the findings about a header row: repeated and unknown columns. Columns without a name are one finding."""
     findings: list[Finding] = []
     seen: set[str] = set()
     for name in header:

@@ -177,7 +177,7 @@ def coverage_check(session: Session) -> Check:
 def _near_ids(session: Session) -> tuple[list[FileProblem], str]:
     """Find unknown ids that differ from an expected one only in spelling. Also returns in what, if all of them do.
 
-    Those of a truth are not shown to participants.
+    Problems of a truth are not shown to participants.
     """
     hidden = session.participant and session.has_truth
     found: list[FileProblem] = []

@@ -197,7 +197,7 @@ def _header_check(session: Session) -> Iterator[Check]:
 
 
 def _protocol_check(session: Session) -> Iterator[Check]:
-    """Check that a frozen protocol, if there is one, is that of this medcontract and of the truth."""
+    """Check that a frozen protocol, if there is one, matches this medcontract and the truth."""
     frozen = session.settings.frozen
     if frozen is None:
         return

@@ -173,7 +173,7 @@ class Session:
 
 
 def in_files(parts: Sequence[Part], problem: Problem) -> FileProblem:
-    """Return a problem of several files together; its path is that of the first."""
+    """Return a problem of several files together, with the path of the first."""
     return in_file(", ".join(part.name for part in parts), problem, parts[0].source.name if parts else None)
 
 
@@ -182,7 +182,7 @@ def is_about_one_file(code: str) -> bool:
 
 
 class _ListedIds(Expected):
-    """The ids of a list. Those of invalid records are expected, too: else their answers would seem to be wrong."""
+    """The ids of a list. Ids of invalid records are expected, too: else their answers would seem to be wrong."""
 
     def __init__(self, pair: Pair, id_list: ExpectedIds) -> None:
         super().__init__(pair.key, id_list.item, wanted=id_list.only)

@@ -2,7 +2,7 @@
 
     python run_inference.py --cases cases.csv --images . --model toy.model --out predictions.csv
 
-Replace `load_model` and `classify` with your own model: the rest reads the files of `lesions/cases` and writes those of
+Replace `load_model` and `classify` with your own model: the rest reads the files of `lesions/cases` and writes files of
 `lesions/predictions`. An image that cannot be read becomes a record with an `error`.
 """
 
