@@ -1,4 +1,5 @@
-"""How files are named: addresses such as `s3://bucket/truth.csv`, and files in archives, `submission.zip!/truth.csv`.
+"""How files are named: addresses such as `s3://bucket/truth.csv`, files in archives, `submission.zip!/truth.csv`, and
+their extensions.
 
 An address may contain credentials: `https://user:password@host/…`, or the signature of a presigned URL. Therefore the
 text of an `Address` is what may be shown, without them, and only `full` has everything. Whatever prints, compares or
@@ -12,6 +13,7 @@ import posixpath
 import re
 from typing import Self, TypeGuard
 
+from medcontract.containers import BY_ENDING
 from medcontract.errors import CallError, words
 from medcontract.lazy_patterns import lazy_pattern
 
@@ -118,6 +120,17 @@ def split_member(path: str) -> tuple[str, str] | None:
 def member_path(archive: str, name: str) -> str:
     """Return the path or address of a file in an archive."""
     return archive.member(name) if isinstance(archive, Address) else f"{archive}{SEPARATOR}{name}"
+
+
+def ending_of(name: str) -> str:
+    """Return the extension that determines the container: .json for a.json and for a.JSON.gz."""
+    return os.path.splitext(name.lower().removesuffix(".gz"))[1]
+
+
+def is_table(path: str) -> bool:
+    """Check whether a file has the extension of a table, gzipped or not."""
+    ending = ending_of(path)
+    return ending in BY_ENDING and BY_ENDING[ending].is_table
 
 
 def require_local(path: object, what: str, hint: str) -> None:

@@ -6,7 +6,6 @@ has the code, and is imported when a file needs it.
 
 from __future__ import annotations
 
-import os
 from typing import Literal, NamedTuple
 
 
@@ -41,17 +40,6 @@ CONTAINERS = (JSON, JSONL, CSV, PARQUET)
 """In the order in which they are listed for users."""
 BY_ENDING = {ending: container for container in CONTAINERS for ending in container.endings}
 BY_MAGIC = {container.magic: container for container in CONTAINERS if container.magic}
-
-
-def ending_of(name: str) -> str:
-    """Return the extension that determines the container: .json for a.json and for a.JSON.gz."""
-    return os.path.splitext(name.lower().removesuffix(".gz"))[1]
-
-
-def is_table(path: str) -> bool:
-    """Check whether a file has the extension of a table, gzipped or not."""
-    ending = ending_of(path)
-    return ending in BY_ENDING and BY_ENDING[ending].is_table
 
 
 def names_for(is_document: bool, is_flat: bool) -> tuple[str, ...]:

@@ -174,6 +174,8 @@ FILE_PLUGIN = "medcontract_plugin_"
 """The names of modules that were loaded from a file start with it."""
 _plugin_modules: set[str] = set()
 """The names of modules that define contracts, rules or tracks of plugins."""
+broken_plugins: list[str] = []
+"""Warnings about installed plugins that could not be loaded; the others still work."""
 _CALLING_PLUGINS = frozenset(
     f"{__package__}.{name}"
     for name in (

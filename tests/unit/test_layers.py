@@ -24,7 +24,7 @@ PACKAGE = ROOT / "src" / "medcontract"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
-    "addresses": {"errors", "lazy_patterns"},
+    "addresses": {"containers", "errors", "lazy_patterns"},
     "catalog": set(),
     "containers": set(),
     "errors": set(),

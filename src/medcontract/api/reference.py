@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "broken_plugins", "check_schemas", "contract_ids", "data_dictionary", "diff_schemas", "example_tracks", "explain",
+    "check_schemas", "contract_ids", "data_dictionary", "diff_schemas", "example_tracks", "explain",
     "export_schemas", "get_contract", "init", "json_schema", "list_contracts", "list_track_options", "load_plugin",
     "normalize", "path_of", "show_schema",
 ]  # fmt: skip
@@ -189,14 +189,6 @@ def list_track_options() -> tuple[tuple[str, Option], ...]:
 def load_plugin(name: str) -> None:
     """Load custom contracts, metrics and tracks from a module or a .py file. Raises `CallError`."""
     load_plugins(name)
-
-
-def broken_plugins() -> tuple[str, ...]:
-    """Messages about installed plugins that could not be loaded; empty before plugins are loaded."""
-    import sys
-
-    plugins = sys.modules.get("medcontract.plugins.loading")
-    return tuple(plugins.broken) if plugins else ()
 
 
 def path_of(name: str) -> str:

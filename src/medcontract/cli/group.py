@@ -19,7 +19,7 @@ import click
 from medcontract import api
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS, raise_again
-from medcontract.errors import CallError, MedcontractError, internal_error, plugin_failure
+from medcontract.errors import CallError, MedcontractError, broken_plugins, internal_error, plugin_failure
 
 _EPILOG = """\b
 Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 usage error.
@@ -158,7 +158,7 @@ def run(arguments: Sequence[str]) -> int:
         return _failed(error)
     finally:
         gc.set_threshold(*thresholds)
-        for message in api.broken_plugins():
+        for message in broken_plugins:
             click.echo(f"medcontract: {message}", err=True)
     return outcome if isinstance(outcome, int) else 0
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.addresses import Address, as_address, is_archive, real_path
-from medcontract.containers import BY_ENDING, is_table
+from medcontract.addresses import Address, as_address, is_archive, is_table, real_path
+from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink, Validated
 from medcontract.contracts.recognition import is_truth_or_submission, other_role, role_by_name

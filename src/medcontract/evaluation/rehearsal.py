@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 
-from medcontract.containers import is_table
+from medcontract.addresses import is_table
 from medcontract.errors import CallError, report_plugin_errors
 from medcontract.evaluation.contest import Contest
 from medcontract.evaluation.files import GivenFile, GivenFiles, Kept, read

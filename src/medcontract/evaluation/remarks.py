@@ -125,7 +125,7 @@ def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
 
 def on_ids(pairing: Pairing) -> Iterator[Problem]:
     """Find unknown ids that are damaged. It depends on the submission only, so participants see it."""
-    if found := damage_of(pairing.unknown):
+    if pairing.unknown_count and (found := damage_of(pairing.unknown)):
         damage, times = found
         least = "at least " if len(pairing.unknown) < pairing.unknown_count else ""
         yield warning("MC503", f"{least}{plural(times, 'unknown id')} {damage.says}", damage.hint)

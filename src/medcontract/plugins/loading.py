@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from medcontract.contracts.contract import Contract
-from medcontract.errors import FILE_PLUGIN, CallError, name_plugin
+from medcontract.errors import FILE_PLUGIN, CallError, broken_plugins, name_plugin
 from medcontract.plugins.registration import error_text, register, register_codes
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 GROUP = "medcontract.contracts"
 TRACKS_GROUP = "medcontract.tracks"
-broken: list[str] = []
-"""Warnings about installed plugins that could not be loaded; the others still work."""
 _INSTEAD = ("CODES", "METRICS", "TRACKS")
 """What a plugin without contracts has (`scoring.tracks.load_plugin`)."""
 
@@ -171,5 +169,5 @@ def load_installed() -> bool:
 def report_broken(entry: EntryPoint, error: BaseException) -> None:
     """Keep a warning about an installed plugin that cannot be loaded, once."""
     message = f"the plugin '{entry.value}' cannot be loaded: {error_text(error)}"
-    if message not in broken:
-        broken.append(message)
+    if message not in broken_plugins:
+        broken_plugins.append(message)

@@ -14,8 +14,8 @@ from collections.abc import Collection
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from medcontract.addresses import SEPARATOR, Address, member_path, split_member
-from medcontract.containers import BY_ENDING, BY_MAGIC, ending_of
+from medcontract.addresses import SEPARATOR, Address, ending_of, member_path, split_member
+from medcontract.containers import BY_ENDING, BY_MAGIC
 from medcontract.problems import Finding, shorten
 from medcontract.reading.limits import MAX_RATIO, PIECE, Limits, most_unpacked
 from medcontract.reading.source import (

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import NamedTuple
 
-from medcontract.containers import ending_of
+from medcontract.addresses import ending_of
 from medcontract.errors import LIST_CONTRACTS, words
 from medcontract.problems import Finding
 

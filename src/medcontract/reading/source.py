@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from medcontract.addresses import Address, as_address, is_archive, split_member
-from medcontract.containers import BY_MAGIC, Container, ending_of
+from medcontract.addresses import Address, as_address, ending_of, is_archive, split_member
+from medcontract.containers import BY_MAGIC, Container
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.limits import BLOCK, MAX_DEFLATED, PIECE, Limits, most_unpacked

@@ -12,8 +12,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from medcontract.errors import CallError
-from medcontract.plugins import loading
+from medcontract.errors import CallError, broken_plugins
 from medcontract.plugins.registration import error_text
 
 GROUP = "medcontract.metrics"
@@ -70,4 +69,4 @@ def _load_installed() -> None:
         try:
             register_metrics({entry.name: entry.load()})
         except (Exception, SystemExit) as error:  # noqa: BLE001  # plugins may raise anything
-            loading.broken.append(f"the metric '{entry.value}' cannot be loaded: {error_text(error)}")
+            broken_plugins.append(f"the metric '{entry.value}' cannot be loaded: {error_text(error)}")

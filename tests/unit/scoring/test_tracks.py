@@ -313,14 +313,15 @@ def test_tracks_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     entries.append(EntryPoint("bad", "nowhere_at_all", "medcontract.tracks"))
     monkeypatch.syspath_prepend(TOY.parent)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints(entries).select(group=group))
-    monkeypatch.setattr(loading, "broken", [])
+    broken: list[str] = []
+    monkeypatch.setattr("medcontract.plugins.loading.broken_plugins", broken)
     caches = (tracks._load_installed, loading.load_installed)
     for cached in caches:
         cached.cache_clear()
     try:
         assert tracks.names() == (*TRACKS, "toy")
-        assert len(loading.broken) == 1
-        assert "nowhere_at_all" in loading.broken[0]
+        assert len(broken) == 1
+        assert "nowhere_at_all" in broken[0]
     finally:
         for cached in caches:
             cached.cache_clear()

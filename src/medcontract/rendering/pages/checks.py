@@ -24,7 +24,7 @@ from medcontract.rendering.page import (
     Styled,
     View,
 )
-from medcontract.results.tables import Table, long_table
+from medcontract.results.tables import Table
 from medcontract.results.validation import FileReport, SkippedFile, Validation
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _files(files: Sequence[FileReport]) -> Table:
     ]
     head = ("file", "verdict", "errors", "warnings", "records", *["images"] * with_images, "contract")
     head = (*head, *["how"] * with_how)
-    return long_table(Table("", head, rows, text_columns=2, last_columns=2 if with_how else 1))
+    return Table("", head, rows, text_columns=2, last_columns=2 if with_how else 1, total=len(rows))
 
 
 def _count(number_of: int | None) -> str:
@@ -145,8 +145,8 @@ def _skipped(files: Sequence[SkippedFile]) -> Iterator[Section]:
         more = f" and {plural(left, 'other')}" if left > 0 else ""
         lines.append([f"skipped {', '.join(paths[:_MOST_SKIPPED])}{more}: {reason}"])
     yield Section("", [Bullets(lines)], on="terminal")
-    table = Table("", ("file", "reason"), [(file.path, file.reason) for file in files], numeric=False)
-    yield Section("Skipped files", [long_table(table)], on="pages")
+    rows = [(file.path, file.reason) for file in files]
+    yield Section("Skipped files", [Table("", ("file", "reason"), rows, numeric=False, total=len(rows))], on="pages")
 
 
 # --- preflight

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import asdict
+
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.rendering.grouping import fix_first
 from medcontract.rendering.page import (
@@ -257,7 +259,7 @@ def p_value(p: float) -> str:
 
 def versions(result: Score | Leaderboard | Comparison | Rehearsal | Verification) -> str:
     """Show the versions that the result was computed with."""
-    others = ", ".join(f"{name} {version}" for name, version in result.environment.to_dict().items())
+    others = ", ".join(f"{name} {version}" for name, version in asdict(result.environment).items())
     return f"medcontract {result.medcontract_version}, {others}"
 
 
