@@ -148,8 +148,8 @@ def _is_complete(validator: RecordsValidator, file: JsonFile | None, chunk: Chun
     """Check whether the chunk ends where a record ends."""
     if chunk.last or chunk.span.groups:
         return True
-    last = validator.last
-    if isinstance(validator.reader, TableReader) and last and last.finding and last.finding.code in _ENDS_EARLY:
+    last = validator.last_finding
+    if isinstance(validator.reader, TableReader) and last and last.code in _ENDS_EARLY:
         return False
     if file is None:
         return not validator.broken

@@ -20,8 +20,9 @@ from medcontract.parallel.chunk import Chunk, Outcome, PairingSinks, WholeFile, 
 from medcontract.parallel.pool import Pool, PoolFailed
 from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import spans
+from medcontract.reading.csv_rows import line_breaks
 from medcontract.reading.json_stream import JsonFile
-from medcontract.reading.located_records import Broken, TooLarge, line_breaks, one_by_one
+from medcontract.reading.located_records import Broken, TooLarge, one_by_one
 from medcontract.reading.source import Unreadable
 from medcontract.scoring.pairing import Pairing
 from medcontract.validation.dispatch import Part, container_for, report_read, validator_for

@@ -21,11 +21,9 @@ from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
 from medcontract.reading.located_records import (
     Decode,
     DecodeLines,
-    Lines,
     Located,
     LocatedRecord,
     RecordBlock,
-    line_breaks,
     too_large,
 )
 from medcontract.reading.source import Source
@@ -287,7 +285,7 @@ class CsvFile:
             text = layout.json_lines(raw.replace(b"\r\n", b"\n") if b"\r" in raw else raw)
             values = decode_lines(text) if text else None
             if values:
-                yield RecordBlock(Lines(raw, len(values)), offset, values, line)
+                yield RecordBlock(raw, offset, values, line)
             else:
                 yield from self._plain_rows(layout, raw, text, offset, line, decode)
 
@@ -323,6 +321,11 @@ class CsvFile:
         else:
             record = layout.record(cells, _json_cell)
             yield LocatedRecord(record, offset, decode(record), line)
+
+
+def line_breaks(text: bytes) -> int:
+    """Count line breaks: LF, CRLF or CR."""
+    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
 
 
 def _has_many_lines(text: bytes) -> bool:

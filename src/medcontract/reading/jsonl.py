@@ -9,7 +9,6 @@ from medcontract.reading.limits import LINES_BLOCK
 from medcontract.reading.located_records import (
     Decode,
     DecodeLines,
-    Lines,
     Located,
     LocatedRecord,
     RecordBlock,
@@ -35,7 +34,7 @@ def records_in_blocks(
         if text is None:
             yield _too_long(limit, offset)
         elif values := decode_lines(text):
-            yield RecordBlock(Lines(text, len(values)), offset, values)
+            yield RecordBlock(text, offset, values)
         else:
             yield from _between_doubts(text, offset, decode)
 
@@ -52,7 +51,7 @@ def _between_doubts(text: bytes, offset: int, decode: Decode) -> Iterator[Locate
     for end in [*(place for place, value in enumerate(values) if value is None), len(lines)]:
         if start < end:
             block = b"".join(lines[start:end])
-            yield RecordBlock(Lines(block, end - start), offset, values[start:end])
+            yield RecordBlock(block, offset, values[start:end])
             offset += len(block)
         for line in lines[end : end + 1]:
             bare = line.rstrip(b"\r\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
@@ -19,11 +18,6 @@ DecodeLines = Callable[[bytes], list[Any] | None]
 """Decodes records, one per line, to valid values, or to None if any of them may be invalid."""
 
 
-def line_breaks(text: bytes) -> int:
-    """Count line breaks: LF, CRLF or CR."""
-    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
-
-
 class LocatedRecord(Struct, gc=False):
     """One record of a file. (A `Struct`: there are millions, and a `NamedTuple` takes longer to make.)"""
 
@@ -37,39 +31,10 @@ class LocatedRecord(Struct, gc=False):
     finding: Finding | None = None
 
 
-class Lines:
-    """The bytes of consecutive records, one per line, which are only split if something is wrong with one of them."""
-
-    __slots__ = ("_count", "_text")
-
-    def __init__(self, text: bytes, count: int) -> None:
-        self._text = text
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def size(self) -> int:
-        """Return the number of bytes."""
-        return len(self._text)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._text.splitlines(keepends=True))
-
-    def offsets(self, first: int) -> Iterator[int]:
-        """Yield the offset of each record, from the offset of the first one."""
-        return accumulate(map(len, self), initial=first)
-
-    def last_offset(self, first: int) -> int:
-        """Return the offset of the last record."""
-        return first + self._text.rfind(b"\n", 0, -1) + 1
-
-
 class RecordBlock(Struct, gc=False):
-    """Consecutive valid records, one per line."""
+    """Consecutive valid records, one per line, which are only split if something is wrong with one of them."""
 
-    lines: Lines
+    raw: bytes
     """Their bytes; of a table, as in the file."""
     offset: int
     values: list[Any]
@@ -78,14 +43,16 @@ class RecordBlock(Struct, gc=False):
 
     def records(self) -> Iterator[LocatedRecord]:
         """Yield each record."""
-        places = zip(self.lines, self.lines.offsets(self.offset), self.values)  # noqa: B905  # there is one more offset
-        for number, (raw, offset, value) in enumerate(places):
+        offset = self.offset
+        for number, (raw, value) in enumerate(zip(self.raw.splitlines(keepends=True), self.values, strict=True)):
             yield LocatedRecord(raw, offset, value, self.line + number if self.line else self.line)
+            offset += len(raw)
 
     def last(self) -> LocatedRecord:
         """Return the last record, without its bytes."""
         line = self.line + len(self.values) - 1 if self.line else self.line
-        return LocatedRecord(b"", self.lines.last_offset(self.offset), self.values[-1], line)
+        offset = self.offset + self.raw.rfind(b"\n", 0, -1) + 1
+        return LocatedRecord(b"", offset, self.values[-1], line)
 
 
 Located = LocatedRecord | RecordBlock

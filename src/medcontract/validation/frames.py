@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import count
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ from medcontract.reading.csv_rows import Layout
 from medcontract.reading.located_records import (
     Decode,
     DecodeLines,
-    Lines,
     Located,
     LocatedRecord,
     RecordBlock,
@@ -53,21 +51,17 @@ NO_LINE = Ref(-1, 0, None, (), 0)
 """The reference to the header of a table without lines."""
 
 
-class _Rows(Lines):
-    """Consecutive rows, which are only written as JSON if something is wrong with one of them."""
+class _Rows(RecordBlock, gc=False, kw_only=True):
+    """Consecutive rows, whose offset is their number, and which are only written as JSON if something is wrong."""
 
-    __slots__ = ("_write",)
+    write: Callable[[], Iterable[bytes]]
 
-    def __init__(self, count: int, write: Callable[[], Iterable[bytes]]) -> None:
-        super().__init__(b"", count)
-        self._write = write
+    def records(self) -> Iterator[LocatedRecord]:
+        for number, (raw, value) in enumerate(zip(self.write(), self.values, strict=True), self.offset):
+            yield LocatedRecord(raw, number, value, 0)
 
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._write())
-
-    def offsets(self, first: int) -> Iterator[int]:
-        """The offset of a row is its number."""
-        return count(first)
+    def last(self) -> LocatedRecord:
+        return LocatedRecord(b"", self.offset + len(self.values) - 1, self.values[-1], 0)
 
 
 class CellsReader(TableReader):
@@ -103,7 +97,7 @@ class CellsReader(TableReader):
         for columns in self.cells():
             values = self._decoded(columns, decode.lines) if columns else None
             if columns and values:
-                yield RecordBlock(_Rows(len(values), partial(self._written, columns)), number, values, 0)
+                yield _Rows(b"", number, values, 0, write=partial(self._written, columns))
                 number += len(values)
                 continue
             for cells in (None,) if columns is None else zip(*columns, strict=True):

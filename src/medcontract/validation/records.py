@@ -180,8 +180,8 @@ class RecordsValidator:
         """The number of records in the previous parts of the collection."""
         self.broken = False
         """The file cannot be read completely, and counts as one without records."""
-        self.last: LocatedRecord | None = None
-        """The last record."""
+        self.last_finding: Finding | None = None
+        """Why the last record could not be read."""
         self.landmarks: list[Landmark] = []
         """Places in the file, in their order, at which a second pass can start."""
         self._others: Sequence[Accumulator] = ()
@@ -249,12 +249,11 @@ class RecordsValidator:
                 if offset >= next_landmark and not self._held:
                     self.landmarks.append(Landmark(index, offset, [each.key_count() for each in unique]))
                     next_landmark = offset + step
+                end = offset + len(item.raw)
                 if isinstance(item, LocatedRecord):
-                    end = offset + len(item.raw)
                     self._check(item, index, accumulators)
                     index += 1
                 else:
-                    end = offset + item.lines.size
                     self._check_block(item, index, accumulators)
                     index += len(item.values)
                 if self.progress:
@@ -269,9 +268,9 @@ class RecordsValidator:
         self.landmarks.append(Landmark(index, end, [each.key_count() for each in unique]))
         self.records = 0 if self.broken else index
         if item and not self.broken:
-            self.last = item if isinstance(item, LocatedRecord) else item.last()
+            self.last_finding = item.finding if isinstance(item, LocatedRecord) else None
             if self.reader.may_end_with_total:
-                self._warn_of_total(self.last, index - 1)
+                self._warn_of_total(item, index - 1)
 
     def _break_off(self, finding: Finding) -> None:
         """The rest of the file cannot be read."""
@@ -290,10 +289,10 @@ class RecordsValidator:
             return finding._replace(message=mark.message, hint=mark.hint)
         return self.reader.explain_broken(finding, offset)
 
-    def _warn_of_total(self, record: LocatedRecord, index: int) -> None:
-        value = self.value_of(record.raw) if record.value is None else record.value
-        if warning := self.reader.about_total(value):
-            self._add(warning, record, index)
+    def _warn_of_total(self, last: Located, index: int) -> None:
+        value = last.value if isinstance(last, LocatedRecord) else last.values[-1]
+        if warning := self.reader.about_total(self.value_of(last.raw) if value is None else value):
+            self._add(warning, last if isinstance(last, LocatedRecord) else last.last(), index)
 
     def _check_block(self, block: RecordBlock, index: int, accumulators: Sequence[Accumulator]) -> None:
         """Check records whose structure is right. All at once if no rule has to see them one by one."""
