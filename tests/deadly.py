@@ -36,7 +36,7 @@ def run_out(_: BinaryIO) -> Iterator[Any]:
 
 
 def main() -> int:
-    """Run a command whose parsers crash, in this process and those that it forks."""
+    """Run a command whose parsers crash, in this process and in its forks."""
     from tests import deadly
 
     from medcontract.cli.main import main

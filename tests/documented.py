@@ -8,7 +8,7 @@ A block after a file name in backticks is written to that file. Comments, which 
     <!-- not run: WHY -->      the next block is not run
     <!-- terminal -->          commands of the page see a terminal, so that values are shown
 
-`…` in the output stands for any lines. `python -m tests.documented` rewrites output without `…` that is out of date.
+`…` in the output matches any lines. `python -m tests.documented` rewrites output without `…` that is out of date.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def steps(page: str) -> Iterator[Step]:
 
 
 def differs(shown: list[str], printed: list[str]) -> bool:
-    """Check whether the shown lines were not printed, one after the other; `…` stands for any lines."""
+    """Check whether the shown lines were not printed, one after the other; `…` matches any lines."""
     at, skip = 0, False
     for line in shown:
         if line == "…":

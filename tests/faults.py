@@ -129,7 +129,7 @@ class Halted:
         self.arena = arena
         self.running = running
         self.reader = int((arena.folder / "halted").read_text())
-        """The process that reads the record: that of the command, or a worker."""
+        """The process that reads the record: the command's, or a worker."""
 
     @property
     def file(self) -> Path:

@@ -119,7 +119,7 @@ _VALUES: dict[str, Sequence[Any]] = {
     "risk": (0, -1.5, 0.1, 0.3, 0.30000000000000004, 2, 1e300, -0.0),
     "answer": ("", "no stroke", "No stroke.", "T.S.H.", "TSH", "heart attack", "myocardial infarction", "+", "-"),
 }  # fmt: skip
-"""Values of each field; those of a time are pairs, with an event."""
+"""Values of each field; for a time they are pairs, with an event."""
 
 
 def values(field: FieldInfo) -> Sequence[Any]:

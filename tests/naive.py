@@ -235,7 +235,7 @@ def reports(
 def triage_case(
     case: str, truth: Sequence[Record], answers: dict[str, tuple[str, Record | None]], inventory: Sequence[Record]
 ) -> Record:
-    """The figures of one case; of errors other than those of the server, only the state is reported."""
+    """The figures of one case; of errors other than server errors, only the state is reported."""
     mine = [segment for segment in truth if segment["case_id"] == case]
     mine.sort(
         key=lambda one: (float(one["segment_stop_time_sec"]), float(one["segment_start_time_sec"]), one["segment_id"])
@@ -814,7 +814,7 @@ def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fr
 
 
 def normal_diagnosis(diagnosis: str, terms: Terms) -> str:
-    """A diagnosis that as a whole is a known abbreviation stands for its long form."""
+    """A diagnosis that as a whole is a known abbreviation means its long form."""
     found = terms.normalize(diagnosis)
     for name, abbreviations in ABBREVIATIONS.items():
         if terms is built_in_terms() and found in [terms.normalize(short) for short in abbreviations]:
@@ -832,7 +832,7 @@ def diagnostic_accuracy(reference: Record, prediction: Record, terms: Terms) -> 
 
 
 def asked(reference: Record, more: Sequence[str] = ()) -> list[str]:
-    """The metrics that apply to a reference. `more`: those that the parameter `answer_metrics` names."""
+    """The metrics that apply to a reference. `more`: named by the parameter `answer_metrics`."""
     found = []
     if not blank(reference.get("answer")) or reference.get("entities") is not None:
         found.append("clinical_accuracy")
@@ -863,7 +863,7 @@ def is_answer(value: Any) -> bool:
 
 
 def sample_scores(reference: Record, record: Record, terms: Terms, more: Sequence[str] = ()) -> dict[str, Fraction]:
-    """All metrics of a processed sample; those that are given take precedence."""
+    """All metrics of a processed sample; given ones take precedence."""
     found = {}
     for name, metric in (
         ("clinical_accuracy", clinical_accuracy),

@@ -78,7 +78,7 @@ class Vector(NamedTuple):
 
 @cache
 def vectors() -> tuple[Vector, ...]:
-    """All files that are checked alone: those of the conformance suite, and our own."""
+    """All files that are checked alone: the conformance suite, and our own."""
     found = {
         case["id"]: Vector(
             VECTORS / case["id"],

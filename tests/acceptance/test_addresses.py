@@ -124,7 +124,7 @@ def test_parquet(web: WebServer, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("track", TRUTH)
 def test_score(track: str, memory: Any, tmp_path: Path, call: Call) -> None:
-    """A score of addresses is that of local files, byte for byte: names of files are base names."""
+    """A score of addresses is the same as of local files, byte for byte: names of files are base names."""
     paths = all_files(tmp_path, track)
     for path in paths:
         memory.pipe_file(f"/data/{path.name}", path.read_bytes())
@@ -283,7 +283,7 @@ def test_memory_use(web: WebServer, tmp_path: Path) -> None:
 import pathlib, sys
 import medcontract
 report = medcontract.validate(sys.argv[1], "lesions/predictions")
-status = pathlib.Path("/proc/self/status").read_text()  # ru_maxrss may be that of the parent process
+status = pathlib.Path("/proc/self/status").read_text()  # ru_maxrss may belong to the parent process
 print(report.records, report.errors, int(status.partition("VmHWM:")[2].split()[0]) // 1024)
 """
 
@@ -402,7 +402,7 @@ def test_connection_lost(web: WebServer) -> None:
 
 
 def fail_after(web: WebServer, requests: int, failures: int) -> None:
-    """Let the server fail so many times, once it has answered some requests."""
+    """Let the server fail this many times, once it has answered some requests."""
     last = len(web.requests) + requests
 
     def before() -> None:

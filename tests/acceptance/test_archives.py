@@ -62,7 +62,7 @@ def test_problems_are_located_in_the_archive(call: Call, tmp_path: Path, format_
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "parquet", "csv.gz", "jsonl.gz"])
 def test_every_container(tmp_path: Path, format_: str, ending: str) -> None:
-    """The report is that of the plain file, apart from its path."""
+    """The report is the same as for the plain file, apart from its path."""
     plain = ending.removesuffix(".gz")
     records = [{**lesion(n), "label": "MEL" if n else "melanoma"} for n in range(40)]
     if plain == "parquet":
@@ -172,7 +172,7 @@ def test_measurements_for_an_archive(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_truth_in_an_archive(call: Call, tmp_path: Path) -> None:
-    """Works, but a truth in the archive of a submission does not replace that of the organizer."""
+    """Works, but a truth in the archive of a submission does not replace the organizer's truth."""
     truth, sent = truth_file(tmp_path / "t", "lesions"), sent_file(tmp_path / "s", "lesions")
     packed_truth = pack_folder(tmp_path / "truth.zip", truth.parent)
     expected = call("score", truth.parent, sent, "--format", "json")
@@ -228,7 +228,7 @@ def test_archives_in_archives_are_not_opened(call: Call, tmp_path: Path) -> None
 
 
 def test_files_that_are_not_read_are_listed(call: Call, tmp_path: Path) -> None:
-    """As those of a folder; but not what is in the archive of the truth, to participants."""
+    """As in a folder; but participants do not see what is in the archive of the truth."""
     truth, sent = truth_file(tmp_path / "t", "lesions"), sent_file(tmp_path / "s", "lesions")
     (tmp_path / "t" / "secret.xlsx").write_bytes(b"x")
     (tmp_path / "s" / "more.xlsx").write_bytes(b"x")

@@ -356,7 +356,7 @@ def test_one_submission_does_not_stop_the_ranking(board: Call, tmp_path: Path, h
 
 
 def test_samples_are_no_truth_of_a_ranking(board: Call, tmp_path: Path) -> None:
-    """Those of one model do not say what is right for the others: a usage error."""
+    """Weights of one model do not say what is right for the others: a usage error."""
     samples = [{**repeats(true), "reference": true["reference"]} for true in TRUTH["benchmark"]]
     ran = board(write(tmp_path, SAMPLES, samples), entry(tmp_path / "a", "benchmark"))
     assert (ran.code, ran.out) == (2, "")
@@ -385,7 +385,7 @@ def test_rankings_in_workers(call: Call, tmp_path: Path, extra: tuple[str, ...])
     ids=" ".join,
 )
 def test_wrong_weights_of_a_ranking(board: Call, tmp_path: Path, arguments: list[str]) -> None:
-    """They are the caller's mistake, not that of each submission: a usage error."""
+    """They are the caller's mistake, not a mistake of each submission: a usage error."""
     code, out, _ = board(truth_file(tmp_path, "benchmark"), entry(tmp_path / "a", "benchmark"), *arguments)
     assert (code, out) == (2, "")
 
@@ -420,7 +420,7 @@ def test_preflight_of_samples(call: Call, tmp_path: Path) -> None:
 
 
 def test_preflight_with_weights(call: Call, tmp_path: Path, files: list[Path]) -> None:
-    """The score in it is that of `score` with the same options."""
+    """The score in it is the same as from `score` with the same options."""
     extra = ("--weights", "diagnostics=1", "--format", "json")
     ran = call("preflight", *files, *extra)
     assert ran.json["score"] == call("score", *files, *extra).json
@@ -598,7 +598,7 @@ ESC = "\x1b[31mred|x\ny"
 
 
 def test_hostile_names(score: Call, files: list[Path], tmp_path: Path) -> None:
-    """Whoever names a metric, a task or a model: nothing that a terminal obeys, no line of its own, no megabyte."""
+    """Names of metrics, tasks and models add nothing that a terminal obeys, no line of their own, no megabyte."""
     truth, sent = files
     given = [{**record, "scores": {ESC: 1, "x" * 100_000: 1}} for record in SENT["benchmark"]]
     odd = put(tmp_path / "odd" / "sent.json", PREDICTIONS, given, model_id=ESC)

@@ -312,7 +312,7 @@ def kept_files(folder: str | Path = "c") -> list[Path]:
 
 
 def test_private(tmp_path: Path, call: Call) -> None:
-    """Nobody else can read it, and it contains neither labels nor texts beyond those of the result."""
+    """Nobody else can read it, and it contains neither labels nor texts beyond the result."""
     truth, teams = make_contest(tmp_path, "extraction")
     before = os.umask(0)
     try:
@@ -390,7 +390,7 @@ def test_unusable(damage: Callable[[Path], None], why: str, tmp_path: Path, call
 
 
 def test_damaged(tmp_path: Path, call: Call, scored: Counter) -> None:
-    """A damaged file is computed again; those of other versions are ignored."""
+    """A damaged file is computed again; files of other versions are ignored."""
     truth, teams = make_contest(tmp_path, "lesions")
     arguments = ("leaderboard", truth, *teams, "--cache", "c")
     plain = call(*arguments)

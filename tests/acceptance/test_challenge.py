@@ -65,7 +65,7 @@ RESULT = {
 
 
 def test_check(folder: Path, call: Call) -> None:
-    """`challenge check` exits with 0, 1 or 2; problems are rendered like those of any file."""
+    """`challenge check` exits with 0, 1 or 2; problems are rendered like in any file."""
     assert call("challenge", "check", "challenge.toml").code == 0
     (folder / "wrong.toml").write_text(changed(STROKE, 'average = "macro"', 'average = "makro"'))
     ran = call("challenge", "check", "wrong.toml")
@@ -232,7 +232,7 @@ def test_weights_of_classes(folder: Path, call: Call) -> None:
         headline = call("score", "truth.json", "p.json", *USE, "--format", "json", *changes).json["result"]["headline"]
         return float(headline["value"])
 
-    # F1 of a is 2/3, that of all others 0
+    # F1 of a is 2/3, of all others 0
     assert score() == float(Fraction(2, 3) / 2 / Fraction(3, 2))
     assert score("c=d=3") == float(Fraction(2, 3) / 2 / Fraction(7, 2))
     assert score("e.f=1", "b=2") == float(Fraction(2, 3) / 2 / Fraction(9, 2))
@@ -300,7 +300,7 @@ def test_leaderboard_and_compare(folder: Path, call: Call) -> None:
 
 
 def test_freeze(folder: Path, call: Call) -> None:
-    """A frozen protocol is used and checked like that of a built-in track."""
+    """A frozen protocol is used and checked like for a built-in track."""
     assert call("protocol", "freeze", "stroke", *USE, "--truth", "truth.json", "--out", "frozen.json").code == 0
     assert call("protocol", "check", "frozen.json", *USE).code == 0
     assert call("score", "truth.json", "predictions.json", *USE, "--protocol", "frozen.json").code == 0

@@ -89,7 +89,7 @@ def test_everything_works(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_figures(folder: Path) -> None:
-    """Every figure is what its definition says, and a mean that of its metrics."""
+    """Every figure is what its definition says, and a mean is the mean of its metrics."""
     challenge = Challenge.load(folder / "challenge.toml")
     for team in sorted(path.name for path in submissions(folder)):
         score = challenge.score(truth_of(folder), folder / "submissions" / team)
@@ -103,7 +103,7 @@ def test_figures(folder: Path) -> None:
 
 @pytest.mark.parametrize("value", ["0", "1", "-0.5"])
 def test_bounds_of_changed_parameters(value: str) -> None:
-    """They are those of the challenge file."""
+    """They come from the challenge file."""
     challenge = Challenge.load(ROOT / "examples" / "survival" / "challenge.toml")
     with pytest.raises(medcontract.CallError, match="must be above 0 and below 1"):
         challenge.get_protocol(parameters={"metric.net_benefit.threshold": value})

@@ -231,7 +231,7 @@ def test_key_by_name(tmp_path: Path, columns: tuple[str, ...], key: str) -> None
 
 
 def test_columns_keep_their_names(call: Call, tmp_path: Path) -> None:
-    """Also those that TOML puts in quotes. Metrics are called in lower case, and 0 and 1 in a CSV are booleans."""
+    """Also names that TOML puts in quotes. Metrics are called in lower case, and 0 and 1 in a CSV are booleans."""
     rows = [f"images/{n}.png,{n % 2},{'ab'[n % 2]}" for n in range(12)]
     (tmp_path / "truth.csv").write_text("\n".join(["Filename,Diagnóstico,Label", *rows, ""]), encoding="utf-8")
     assert call("challenge", "new", "new", "--truth", "truth.csv").code == 0
@@ -339,7 +339,7 @@ def test_no_values_of_other_columns(tmp_path: Path, name: str, values: list[str]
 
 
 def test_classes(call: Call, tmp_path: Path) -> None:
-    """With --classes, the values of a column are listed, however rare they are; also those of lists, and digits."""
+    """With --classes, the values of a column are listed, however rare they are; also of lists, and digits."""
     rows = ["case_id,stage,triage,note", *(f"{n},Stage {n},{n % 3},x{n}" for n in range(1, 5))]
     (tmp_path / "truth.csv").write_text("\n".join(rows) + "\n")
     new = ("challenge", "new", "demo", "--truth", "truth.csv")

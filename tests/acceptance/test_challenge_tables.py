@@ -122,7 +122,7 @@ def test_a_failed_row_must_be_empty(challenge: Challenge, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["診断", "निदान", "Diagno\u0301stico", "\ufb01eld", "class", "K"])
 def test_names_of_any_script(folder: Path, name: str) -> None:
-    """Also those that Python would write in another way, and its keywords."""
+    """Also names that Python would write in another way, and its keywords."""
     challenge = Challenge.load(CHALLENGE.replace("Diagnóstico", name).encode())
     for file, text in (("truth.csv", TRUTH), ("sent.csv", SENT)):
         (folder / file).write_text(text.replace("Diagnóstico", name), encoding="utf-8")

@@ -102,7 +102,7 @@ def test_clusters(call: Call, patients: list[object], message: str | None) -> No
 
 
 def test_wrong_files(call: Call) -> None:
-    """Problems of the truth are those of any file; a wrong challenge is reported alone."""
+    """Problems of the truth are reported as in any file; a wrong challenge is reported alone."""
     check(CHALLENGE, good())
     Path("truth.csv").write_text("case_id,label,edema,nodule,patient\nC-1,d,0,,\n")
     report = medcontract.check_challenge("challenge.toml", truth="truth.csv")

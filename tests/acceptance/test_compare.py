@@ -65,7 +65,7 @@ def test_figures_that_changed_most_come_first(call: Call, tmp_path: Path, track:
 
 
 def test_cases_that_changed_come_first(call: Call, tmp_path: Path) -> None:
-    """The case that lost is named before those that stayed."""
+    """The case that lost is named before cases that stayed."""
     truth = truth_file(tmp_path, "triage")
     before = scored(call, "a.json", truth, sent_file(tmp_path, "triage"))
     silent = [{**record, "model_predictions": []} if n < 2 else record for n, record in enumerate(SENT["triage"])]

@@ -117,7 +117,7 @@ def test_every_sentence_has_a_case() -> None:
 
 
 def test_version() -> None:
-    """Counts and hashes are those of the manifests and files: script/generate writes them."""
+    """Counts and hashes match the manifests and files: script/generate writes them."""
     assert json.loads((CONFORMANCE / "version.json").read_bytes()) == conformance_version()
 
 

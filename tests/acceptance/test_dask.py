@@ -87,7 +87,7 @@ def test_other_containers(tmp_path: Path, client: Any) -> None:
 
 
 def test_metrics_reach_the_workers(tmp_path: Path, client: Any) -> None:
-    """Those of a plugin that was loaded earlier; a plugin that a worker cannot load is an error."""
+    """Contracts of a plugin that was loaded earlier; a plugin that a worker cannot load is an error."""
     plugin = tmp_path / "brevity_on_dask.py"
     plugin.write_text(BREVITY)
     truth, sent = samples(60)
@@ -107,7 +107,7 @@ def test_metrics_reach_the_workers(tmp_path: Path, client: Any) -> None:
 
 
 def test_a_local_cluster_refuses_others(client: Any, tmp_path: Path) -> None:
-    """Whoever reaches its ports, without its certificate or with another one, can neither run code nor read a page."""
+    """Clients of its ports without its certificate can neither run code nor read a page."""
     other = distributed.security.Security.temporary()
     (tmp_path / "other.pem").write_text(other.tls_client_key + other.tls_client_cert)
     anonymous, stranger = (ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) for _ in range(2))

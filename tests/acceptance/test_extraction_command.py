@@ -329,7 +329,7 @@ def test_ranking(call: Call, tmp_path: Path) -> None:
 
 
 def test_ranking_of_one_kind(call: Call, tmp_path: Path) -> None:
-    """With labels of one kind only, the mean is that of this kind."""
+    """With labels of one kind only, the mean is the mean of this kind."""
     made(tmp_path / "labels", TEN, [])
     folders = [entry(tmp_path / "a", 5), entry(tmp_path / "b", 7)]
     envelope = call("leaderboard", tmp_path / "labels", *folders, "--format", "json").json

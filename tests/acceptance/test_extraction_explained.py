@@ -249,7 +249,7 @@ def test_a_failed_run(explain: Call, tmp_path: Path, more: Record) -> None:
 
 
 def test_a_document_that_is_missing(explain: Call, tmp_path: Path) -> None:
-    """Each labeled item is explained, also those of a document without a valid record."""
+    """Each labeled item is explained, also in a document without a valid record."""
     given = files(tmp_path, rx("D", drug("Losartán")), rx("E", drug("Losartán")), read_rx("D", drug("Losartán")))
     found = explain(*given, "--format", "json").json["breakdown"]
     assert [(item["doc_id"], item["item"], item["state"]) for item in found] == [
@@ -398,7 +398,7 @@ TWENTY = [rx(f"DOC-{number:02}", drug("Losartan", "50 mg")) for number in range(
 def test_documents_without_a_valid_record_are_named_on_a_terminal(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that are missing and those whose record is not valid; never in a pipe, nor for participants."""
+    """Missing ones and ones with an invalid record; never in a pipe, nor for participants."""
     sent = [read_rx(label["doc_id"], *label["medications"]) for label in TWENTY[2:]]
     sent[0]["parse_success"] = "yes"
     given = files(tmp_path, *TWENTY, *sent)
@@ -446,7 +446,7 @@ def test_no_go_below_the_gate_names_the_gate(call: Call, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("documents", "left"), [(200, 0), (201, 1), (250, 50)])
 def test_long_breakdown_in_markdown(explain: Call, tmp_path: Path, documents: int, left: int) -> None:
-    """It is limited like that of a page; a line says how many rows are left out, and JSON has all."""
+    """It is limited like on a page; a line says how many rows are left out, and JSON has all."""
     labels = [rx(f"P-{n:03}", drug("Losartán", "50 mg")) for n in range(documents)]
     truth = write(tmp_path, "extraction/prescription-labels", labels, "jsonl")
     sent = [read_rx(f"P-{n:03}", drug("Losartán", "5 mg")) for n in range(documents)]

@@ -56,7 +56,7 @@ def test_a_truth_in_the_submission(call: Call, tmp_path: Path, command: str) -> 
 @pytest.mark.parametrize("command", ["score", "preflight", "leaderboard"])
 @pytest.mark.parametrize("kind", ["the same kind", "the other kind"])
 def test_labels_in_the_submission(call: Call, tmp_path: Path, command: str, kind: str) -> None:
-    """Nor do labels, also not those of a kind of document that the organizer has none of."""
+    """Nor do labels, even of a kind of document that the organizer has none of."""
     truth = truth_file(tmp_path, "extraction")
     folder = tmp_path / "sub"
     sent_file(folder, "extraction", [read_rx(record["doc_id"]) for record in SENT["extraction"]])

@@ -1,7 +1,7 @@
 """Faults in every engine, from outside: killed workers, a lost scheduler, files that change, full disks, signals.
 
-The outcome is that of one process without a fault, byte for byte, or a message and an exit code: no file is written by
-half, no temporary file is left, and no process goes on.
+The outcome equals the one of a single process without a fault, byte for byte, or is a message and an exit code: no file
+is written by half, no temporary file is left, and no process goes on.
 """
 
 from __future__ import annotations
@@ -316,7 +316,7 @@ CHANGES = [
 def test_a_file_that_changes(
     engine: str, command: str, accident: Callable[[Path], None], arena: Arena, request: pytest.FixtureRequest
 ) -> None:
-    """It is refused, or the result is that of the file as it was; `validate` may report what it is now."""
+    """It is refused, or the result describes the file as it was; `validate` may report what it is now."""
     expected = arena.expected(command)
     arena.reset()
     with arena.halted(engine, command, *address_of(engine, request)) as halted:

@@ -225,7 +225,7 @@ def test_parts_of_a_collection() -> None:
 
 
 def test_hash_of_a_frame() -> None:
-    """The hash of an input is that of its rows as JSON Lines; index and column order do not matter."""
+    """The hash of an input is the hash of its rows as JSON Lines; index and column order do not matter."""
     lines = b'{"image_id":"I-1","label":"NV"}\n{"image_id":"I-2","label":"MEL"}\n{"image_id":"I-3","label":"AK"}\n'
     expected = hashlib.sha256(lines).hexdigest()
     for frame in (TRUTH, TRUTH[["label", "image_id"]], TRUTH.set_index(pd.Index([7, 8, 9]))):

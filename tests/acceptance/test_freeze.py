@@ -247,7 +247,7 @@ def test_what_protocol_show_prints_is_enough(call: Call, tmp_path: Path) -> None
     lambda document: document["truth"].append(document["truth"][0]),
 ])  # fmt: skip
 def test_an_edited_file(call: Call, freeze: Callable[..., Path], tmp_path: Path, edit: Edit) -> None:
-    """The fingerprint is that of the parameters, the versions are among these, and no truth can be removed."""
+    """The fingerprint covers the parameters, including versions, and no truth can be removed."""
     path = freeze("extraction", "--truth", all_files(tmp_path, "extraction")[0])
     value = json.loads(path.read_text())
     edit(value)
@@ -398,7 +398,7 @@ def test_a_report_made_elsewhere(call: Call, freeze: Callable[..., Path], tmp_pa
 
 
 def test_workers(call: Call, freeze: Callable[..., Path], tmp_path: Path) -> None:
-    """A ranking in two processes is that of one."""
+    """A ranking in two processes is the same as in one."""
     files = all_files(tmp_path, "extraction")
     path = freeze("extraction", "--truth", files[0], "--parameter", "weight_name_recall=0.6")
     second = sent_file(tmp_path / "b", "extraction", SENT["extraction"][:19])

@@ -152,7 +152,7 @@ def _command(words: Sequence[str]) -> tuple[click.Command, list[str]]:
 
 
 def _options(command: click.Command) -> set[str]:
-    """All options of a command, including those of tracks."""
+    """All options of a command, also of tracks."""
     context = click.Context(command, info_name=command.name, resilient_parsing=True)
     command.parse_args(context, [])
     return {name for parameter in command.get_params(context) for name in (*parameter.opts, *parameter.secondary_opts)}
@@ -227,7 +227,7 @@ RAISED = (
 
 @pytest.mark.parametrize("words", RAISED, ids=" ".join)
 def test_the_limit_can_be_raised(files: None, call: Call, words: tuple[str, ...]) -> None:
-    """The limits of a command apply to every file that it reads, also to those of its options."""
+    """The limits of a command apply to every file that it reads, also to files in its options."""
     before, after = call(*words), call(*words, "--max-unpacked", "10M", "--max-record", "10M")
     assert "decompresses to more than" in before.out + before.err
     assert "decompresses to more than" not in after.out + after.err

@@ -286,7 +286,7 @@ def test_long_names(tmp_path: Path, format_: int) -> None:
 def test_zips_of_other_programs(tmp_path: Path) -> None:
     """Written without seeking (sizes after the data, in four forms), with zip64 fields, with a comment, by the library.
 
-    Those of Info-ZIP, 7-Zip, bsdtar and Java have these forms.
+    Archives of Info-ZIP, 7-Zip, bsdtar and Java have these forms.
     """
     path = tmp_path / "x.zip"
 
@@ -524,7 +524,7 @@ def test_random_damage(tmp_path: Path, name: str, seed: int) -> None:
     assert {code for code in codes if not code.startswith("MC")} <= {"no data files in this archive"}
 
 
-def test_the_numbers_in_the_catalogue() -> None:
+def test_the_numbers_in_the_catalog() -> None:
     """The limits that texts for users mention."""
     assert limits.MAX_ARCHIVED == 10_000
     assert limits.MAX_RATIO == 200

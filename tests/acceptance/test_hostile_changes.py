@@ -255,7 +255,7 @@ def test_a_ranking_with_a_file_that_goes(call: Call, tmp_path: Path, vanishing: 
 
 
 def test_watched_archives(tmp_path: Path) -> None:
-    """The hash of an archive is that of its packed bytes."""
+    """The hash of an archive is the hash of its packed bytes."""
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(image("I-1", "NV")).encode()))
     source = Source(path)

@@ -264,7 +264,7 @@ def interrupt(patch: pytest.MonkeyPatch, where: str, number: int) -> None:
 def test_a_cache_that_cannot_be_written(
     call: Call, inputs: Path, tmp_path: Path, command: str, read_only: bool
 ) -> None:
-    """It is a notice: the result is that of a call without a cache."""
+    """It is a notice: the result is the same as without a cache."""
     shutil.copytree(inputs, tmp_path, dirs_exist_ok=True)
     shutil.copytree(tmp_path / "sub", tmp_path / "sub2")
     alone = call(*command.split())

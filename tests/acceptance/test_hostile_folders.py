@@ -227,7 +227,7 @@ def test_links_that_lead_out(call: Call, tmp_path: Path, command: str, where: st
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_links_that_stay_inside(call: Call, tmp_path: Path, command: str) -> None:
-    """Links inside the folder do no harm, nor do those that lead in a circle."""
+    """Links inside the folder do no harm, not even in a circle."""
     folder = entry(tmp_path / "sub", "lesions")
     (folder / "parts").mkdir()
     (folder / "model.json").rename(folder / "parts" / "model.txt")

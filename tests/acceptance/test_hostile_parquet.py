@@ -1,4 +1,4 @@
-"""A small Parquet file may stand for gigabytes: both limits hold, and memory stays small."""
+"""A small Parquet file may decompress to gigabytes: both limits hold, and memory stays small."""
 
 from __future__ import annotations
 

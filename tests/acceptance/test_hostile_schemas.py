@@ -81,7 +81,7 @@ def test_whether_a_file_is_there_is_not_said(tmp_path: Path) -> None:
 
 
 def test_references_of_references(tmp_path: Path) -> None:
-    """What a file refers to that was itself referred to is held to the same folder, that of the first schema."""
+    """What a file refers to that was itself referred to is held to the folder of the first schema."""
     (tmp_path / "own" / "parts").mkdir(parents=True)
     (tmp_path / "own" / "schema.json").write_text('{"$ref": "parts/a.json"}')
     (tmp_path / "own" / "b.json").write_text('{"type": "object"}')

@@ -78,7 +78,7 @@ def only(envelope: Any) -> Any:
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_ranking(rank: Call, board: Call, tmp_path: Path, track: str) -> None:
-    """By the headline figure, the best first; those that are not valid last, with reasons."""
+    """By the headline figure, the best first; invalid ones last, with reasons."""
     truth = truth_file(tmp_path, track)
     folders = [
         entry(tmp_path / "bad", track, SENT[track][:10]),
@@ -223,7 +223,7 @@ def _timed(folder: Path, time: float, records: Sequence[Record] | None = None) -
 
 
 def test_times_of_valid_submissions(board: Call, tmp_path: Path) -> None:
-    """T_min and T_max are those of the valid submissions; one that is refused does not stretch them."""
+    """T_min and T_max come from the valid submissions; a refused one does not stretch them."""
     truth = truth_file(tmp_path, "lesions")
     folders = [
         _timed(tmp_path / "quick", 100.0),
@@ -251,7 +251,7 @@ def test_the_fingerprint_has_the_times(board: Call, call: Call, tmp_path: Path) 
 
 
 def test_given_times(board: Call, tmp_path: Path) -> None:
-    """Times that the caller gives win over those of the submissions."""
+    """Times that the caller gives win over times of the submissions."""
     folder = _timed(tmp_path / "a", 150.0)
     ran = board(truth_file(tmp_path, "lesions"), folder, "--t-min-ms", "100", "--t-max-ms", "200")
     assert only(ran.json)["figures"]["efficiency_score"] == 0.75
@@ -611,7 +611,7 @@ def test_contracts_of_submissions_that_agree(rank: Call, tmp_path: Path) -> None
 
 
 def test_contracts_of_submissions_that_differ(rank: Call, tmp_path: Path) -> None:
-    """Those of most submissions first, then by name; another container is not another contract."""
+    """Contracts of most submissions first, then by name; another container is not another contract."""
     truth = truth_file(tmp_path, "lesions")
     same = [entry(tmp_path / name, "lesions") for name in ("ant", "bee")]
     table, lone, nothing = (tmp_path / name for name in ("table", "lone", "nothing"))

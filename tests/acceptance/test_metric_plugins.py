@@ -244,7 +244,7 @@ def test_bad_metrics_in_workers(run: Run, tmp_path: Path, body: str, jobs: str) 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_metric_that_fails_for_one_submission(run: Run, tmp_path: Path, jobs: str) -> None:
-    """It is that submission's refusal: whoever finds an answer that a metric cannot take does not end the ranking."""
+    """It refuses that submission: an answer that a metric cannot take does not end the ranking."""
     (tmp_path / "plugin.py").write_text(metric("return 1 / (prediction.answer != 'boom')"))
     truth, sent = samples(40)
     paths = [write(tmp_path, REFERENCES, truth)]

@@ -210,7 +210,7 @@ def test_predicted_class_is_not_a_truth(header: str) -> None:
     ("image_id,class\nI,NV", "x.csv", "lesions/truth"),
 ])  # fmt: skip
 def test_predicted_names(text: str, name: str, contract: str) -> None:
-    """Names that say `predicted` never count as those of a truth; other names still do."""
+    """Names that say `predicted` never count as names of a truth; other names still do."""
     assert _checked(text, name=name).contract == contract
 
 
@@ -312,7 +312,7 @@ def test_processing_times_in_milliseconds(call: Call, tmp_path: Path) -> None:
 
 
 def test_answers_in_an_object() -> None:
-    """The header matches other contracts better, but the list and the ids of its records are those of predictions."""
+    """The header matches other contracts better, but the list and the ids of its records belong to predictions."""
     record = {"report_id": "R", "prediction": {"specialty": "Other", "urgency": "Routine", "follow_up": True}}
     content = {"team_name": "a", "event": "e", "evaluation_date": "2026-01-01", "predictions": [record]}
     report = medcontract.validate(json.dumps(content).encode(), name="x.json")

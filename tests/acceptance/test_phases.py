@@ -47,7 +47,7 @@ def test_the_phases_divide_the_cases(call: Call, falls: Path) -> None:
 
 
 def test_a_submission_for_one_phase_only(call: Call, falls: Path) -> None:
-    """Cases of the other phase need no record; those that are there are neither unknown nor missing."""
+    """Cases of the other phase need no record; existing ones are neither unknown nor missing."""
     lines = Path("submissions/heron/predictions.csv").read_text().splitlines()
     kept = [
         line for line in lines[1:]

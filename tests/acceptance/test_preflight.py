@@ -56,7 +56,7 @@ def statuses(ran: Ran) -> dict[str, str]:
     assert list(page) == ["ready", "checks", "score"]
     assert all(list(each) == ["id", "title", "status", "detail", "problems"] for each in page["checks"])
     found = {each["id"]: each["status"] for each in page["checks"]}
-    assert len(found) == len(page["checks"]), "an id stands for one check"
+    assert len(found) == len(page["checks"]), "an id belongs to one check"
     assert page["ready"] == ("failed" not in found.values())
     assert ran.code == (0 if page["ready"] else 1)
     assert ran.err == ""
@@ -286,7 +286,7 @@ def test_the_gate_counts_what_is_valid(checked: Call, tmp_path: Path, track: str
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_another_minimum(checked: Call, tmp_path: Path, track: str) -> None:
-    """The gate is that of the protocol: --parameter changes it."""
+    """The protocol sets the gate: --parameter changes it."""
     files = sent_file(tmp_path, track, SENT[track][:10]), list_file(tmp_path, track)
     ran = checked(*files, "--parameter", "min_processed=0.5")
     assert statuses(ran)["gate"] == "passed"
@@ -509,7 +509,7 @@ def test_the_measured_time_takes_precedence(checked: Call, tmp_path: Path) -> No
 
 
 def test_the_worst_run_decides(checked: Call, tmp_path: Path) -> None:
-    """The mean time is that of a run, not of all."""
+    """The mean time is of one run, not of all."""
     sent = [answer(true, 0.1, "1") for true in TRUTH["reports"]] + [answer(true, 6, "2") for true in TRUTH["reports"]]
     ran = checked(sent_file(tmp_path, "reports", sent))
     assert statuses(ran)["time"] == "failed"
@@ -517,7 +517,7 @@ def test_the_worst_run_decides(checked: Call, tmp_path: Path) -> None:
 
 
 def test_changed_limits(checked: Call, tmp_path: Path) -> None:
-    """The limits are those of the protocol."""
+    """The protocol sets the limits."""
     sent = sent_file(tmp_path, "reports", [answer(true, 6) for true in TRUTH["reports"]])
     assert statuses(checked(sent, "--parameter", "time_limit_sec=7"))["time"] == "passed"
 
@@ -841,7 +841,7 @@ def test_participants(check: Call, tmp_path: Path, track: str, format_: str) -> 
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_participants_see_no_fine_figures(checked: Call, tmp_path: Path, track: str) -> None:
-    """The score in it is that of `score --participant`."""
+    """The score in it is the same as from `score --participant`."""
     files = all_files(tmp_path, track)
     ran = checked(*files, "--participant")
     result = statuses(ran) and ran.json["score"]["result"]

@@ -210,7 +210,7 @@ def test_labels_without_a_truth(checked: Call, tmp_path: Path) -> None:
 def test_labels_that_differ_in_spelling(
     check: Call, checked: Call, tmp_path: Path, groups: Sequence[str], difference: str
 ) -> None:
-    """Labels that are nearly those of the truth are a warning that says in what they differ."""
+    """Labels that are nearly as in the truth are a warning that says in what they differ."""
     files = sent_file(tmp_path, "triage", predicted(*groups)), truth_file(tmp_path, "triage")
     ran = checked(*files)
     assert statuses(ran)["labels"] == "passed"

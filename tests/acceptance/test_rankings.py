@@ -108,7 +108,7 @@ def test_tie_breakers_are_in_the_fingerprint(risk: Path) -> None:
 
 
 def test_identical_predictions_are_named(board: Call, risk: Path) -> None:
-    """In another order and container they are the same; those that differ in one record are not, at equal figures."""
+    """In another order and container they are the same; with one different record they are not, at equal figures."""
     _table("a.csv", ("no", *LABELS[1:]), (1, 2, 3, 4))
     rows = [line.split(",") for line in Path("a.csv").read_text().splitlines()[:0:-1]]
     records = [{"case_id": key, "label": label, "days": int(day)} for key, label, day in rows]
@@ -138,7 +138,7 @@ def test_identical_predictions_of_all_tracks(board: Call, tmp_path: Path, track:
 
 @pytest.fixture
 def attempts(risk: Path) -> Path:
-    """Two attempts of each of two teams; that of Ibis that comes last is worse."""
+    """Two attempts of each of two teams; the last one of Ibis is worse."""
     _table("i1.csv", LABELS, (1, 2, 3, 4))
     _table("i2.csv", ("no", "yes", "yes", "no"), (1, 2, 3, 4))
     _table("k1.csv", ("no", "yes", "no", "yes"), (1, 2, 3, 4))

@@ -181,7 +181,7 @@ def test_inverted_labels(tmp_path: Path, stroke: Callable[..., Any]) -> None:
 
 
 def test_shifted_rows(tmp_path: Path, stroke: Callable[..., Any]) -> None:
-    """The label of each case is that of the case before it."""
+    """Each case has the label of the case before it."""
     labels = _labels()
     baseline = _baseline(tmp_path, labels)
     found = stroke(_truth(tmp_path, [*labels[-1:], *labels[:-1]]), "--baseline", baseline)

@@ -76,7 +76,7 @@ def test_times_of_the_competition(rank: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_reports_agree_with_the_ranking(rank: Call, tmp_path: Path, jobs: int) -> None:
-    """Validity, reasons, gate and figures are those of the entry, also with worker processes."""
+    """Validity, reasons, gate and figures equal the entry's, also with worker processes."""
     truth, folders = truth_file(tmp_path, "reports"), _submissions(tmp_path, "reports")
     (tmp_path / "empty").mkdir()
     ran = rank(truth, *folders, "empty", "--format", "json", "--jobs", jobs)

@@ -24,11 +24,11 @@ from medcontract.reading.limits import Limits
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"(?ms)^```(python)?\n(.*?)^```")
 HOST, PORT = "10.0.0.5", "8786"
-"""Those of the scheduler in the examples."""
+"""The address of the scheduler in the examples."""
 
 
 def test_limits() -> None:
-    """The sizes of chunks and records are those of the code."""
+    """The sizes of chunks and records match the code."""
     smallest, largest = chunks.SMALLEST >> 20, chunks.LARGEST >> 20
     assert f"chunks of {smallest} to {largest} MiB" in PAGE
     assert f"chunks of at most {largest} MiB" in PAGE

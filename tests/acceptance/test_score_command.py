@@ -379,10 +379,10 @@ def test_a_name_that_is_no_text(score: Call, tmp_path: Path) -> None:
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:
-    """A process on a terminal shows colour and the offending value, with NO_COLOR the value only."""
+    """A process on a terminal shows color and the offending value, with NO_COLOR the value only."""
     sent = [guess("Juan", "NV"), *SENT["lesions"][1:]]
     files = [str(truth_file(tmp_path, "lesions")), str(sent_file(tmp_path, "lesions", sent))]
-    for extra, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+    for extra, colored in (({}, True), ({"NO_COLOR": "1"}, False)):
         master, slave = os.openpty()
         environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | extra
         done = subprocess.run(
@@ -393,7 +393,7 @@ def test_a_real_terminal(tmp_path: Path) -> None:
         shown = os.read(master, 65536)
         os.close(master)
         assert (done.returncode, done.stderr) == (0, b"")
-        assert (b"\x1b[" in shown) == coloured
+        assert (b"\x1b[" in shown) == colored
         assert b"Juan" in shown
 
 
@@ -601,7 +601,7 @@ def refused(ran: Ran) -> Any:
 
 @pytest.mark.parametrize("track", ["reports", "triage"])
 def test_event_differs(score: Call, tmp_path: Path, track: str) -> None:
-    """Another event than that of the truth is refused, and the place of its value is told."""
+    """Another event than in the truth is refused, with the place of its value."""
     truth, sent = truth_file(tmp_path, track), sent_file(tmp_path, track, event="Frühling")
     envelope = refused(score(truth, sent, "--format", "json"))
     problem = next(problem for problem in envelope["problems"] if problem["code"] == "MC301")

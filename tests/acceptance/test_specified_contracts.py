@@ -31,7 +31,7 @@ def test_score_and_preflight(call: Call, tmp_path: Path) -> None:
 
 
 def test_leaderboard(call: Call, tmp_path: Path) -> None:
-    """In a ranking, the contract of a folder is that of all its files; --contract is that of all submissions."""
+    """In a ranking, the contract of a folder applies to all its files; --contract applies to all submissions."""
     truth = truth_file(tmp_path, "lesions")
     sent_file(tmp_path / "a", "lesions")
     Path("b").mkdir()
@@ -141,7 +141,7 @@ def test_fields_of_a_ranking(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["score", "preflight"])
 @pytest.mark.parametrize("broken", ["row", "file"])
 def test_a_document_whose_row_is_invalid(call: Call, tmp_path: Path, command: str, broken: str) -> None:
-    """A label whose row of the manifest is invalid is in the manifest; that of a broken file is unknown."""
+    """A label whose row of the manifest is invalid is in the manifest; in a broken file it is unknown."""
     truth = truth_file(tmp_path, "extraction", TRUTH["extraction"][:2])
     sent = sent_file(tmp_path, "extraction", SENT["extraction"][:2])
     rows = ["doc_id,doc_type,image_path,label_status,pii_checked", "P-00,prescription,a.png,labelled,yes"]

@@ -72,7 +72,7 @@ def test_strict_score(call: Call, tmp_path: Path) -> None:
 
 
 def test_strict_preflight(call: Call, tmp_path: Path) -> None:
-    """Checks with warnings fail, and so does that of the score."""
+    """Checks with warnings fail, and so does the check of the score."""
     files = _with_warnings(tmp_path / "files")
     assert call("preflight", *files).code == 0
     ran = call("preflight", *files, "--strict", "--format", "json")

@@ -41,7 +41,7 @@ def _answers(rationales: Sequence[str]) -> list[Record]:
 
 
 def _extracted(extra: int) -> tuple[list[Record], list[Record]]:
-    """Labels of two items, and predictions that contain these and so many others."""
+    """Labels of two items, and predictions that contain these and `extra` others."""
     names = [f"Medicamento {chr(65 + n)}" for n in range(26)]
     labels = [rx(f"P-{n}", drug(names[n]), drug(names[n + 1])) for n in range(20)]
     sent = [read_rx(each["doc_id"], *each["medications"], *map(drug, names[:extra])) for each in labels]
@@ -157,7 +157,7 @@ def test_extra_items(call: Call, tmp_path: Path, extra: int, warned: bool) -> No
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_examples(call: Call, track: str) -> None:
-    """The example submissions, which are made like those of participants, raise no such warning."""
+    """The example submissions, which are made like participants' files, raise no such warning."""
     ran = call("preflight", EXAMPLES / track, "--format", "json")
     assert ran.json["score"] is not None
     assert CODE not in ran.out

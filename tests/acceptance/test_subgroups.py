@@ -74,7 +74,7 @@ def test_figures_of_each_group(call: Call) -> None:
 
 
 def test_figures_are_those_of_the_cases_alone(call: Call) -> None:
-    """The same figures as those of a score of these files only."""
+    """The same figures as in a score of these files only."""
     sites = ["A" if n % 3 else "B" for n in range(60)]
     truth, sent, groups = lesions(sites, frozenset(range(0, 60, 7)))
     for group in grouped(call, truth, sent, "--by", "site", "--groups", groups):
@@ -102,7 +102,7 @@ def test_what_is_measured_apart_is_left_out(call: Call) -> None:
 
 @pytest.mark.parametrize("track", ["reports", "triage", "lesions", "extraction", "benchmark"])
 def test_every_track(track: str, call: Call) -> None:
-    """The headline of a perfect submission is that of each of its groups; a case of triage has several segments."""
+    """A perfect submission has the same headline in each of its groups; a case of triage has several segments."""
     files = all_files(Path("data"), track)
     key = {"reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id"}
     ids = [(each.get("task_id"), each[key.get(track, "sample_id")]) for each in TRUTH[track]]
@@ -131,7 +131,7 @@ def test_a_field_of_the_truth(call: Call) -> None:
 
 
 def test_a_field_of_the_list_of_cases(call: Call) -> None:
-    """It becomes an input of the score, and its errors refuse it, like those of an auxiliary file."""
+    """It becomes an input of the score, and its errors refuse it, like errors of an auxiliary file."""
     truth, sent, _ = lesions(["A"] * 60)
     ages = [3] * 12 + [40] * 15 + [64] * 13 + [65] * 11 + [90] * 9
     rows = [

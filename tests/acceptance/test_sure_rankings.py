@@ -104,7 +104,7 @@ def test_a_ranking_follows_from_the_replicates_of_its_scores(call: Call) -> None
 
 
 def test_text(call: Call) -> None:
-    """A line below those that are tied with the first, and one sentence."""
+    """A line below the ones that are tied with the first, and one sentence."""
     truth, teams = lesions([0.8, 0.79, 0.75, 0.4])
     lines = call("leaderboard", truth, *teams, "--intervals").out.splitlines()
     at = next(n for n, line in enumerate(lines) if set(line.strip()) == {"-"})
@@ -213,7 +213,7 @@ def test_without_the_option_nothing_changes(call: Call) -> None:
 
 
 def test_a_protocol_that_depends_on_all_submissions(call: Call) -> None:
-    """Times of the competition: intervals are those of a score with the same times, also in the reports."""
+    """Times of the competition: intervals are as in a score with the same times, also in the reports."""
     truth, teams = lesions([0.8, 0.79, 0.6], models=True)
     board = ranked(call, truth, *teams, "--reports", "reports")
     assert board["headline"] == "final_score"

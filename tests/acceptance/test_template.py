@@ -110,7 +110,7 @@ def test_header_that_a_table_lacks(call: Call) -> None:
 
 
 def test_header_of_the_truth(call: Call) -> None:
-    """A header field that must equal that of the truth is filled in."""
+    """A header field that must be as in the truth is filled in."""
     value = json.loads(call("template", "triage/response", "--cases", EXAMPLES / "triage" / "ground-truth.json").out)
     assert value["event"] == json.loads((EXAMPLES / "triage" / "ground-truth.json").read_bytes())["event"]
     assert value["team_name"] is value["evaluation_date"] is None

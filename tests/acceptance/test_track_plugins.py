@@ -295,7 +295,7 @@ def _many(folder: Path, count: int) -> tuple[str, str]:
 
 
 def test_large_files_in_workers(tmp_path: Path) -> None:
-    """Types of the plugin, also those of rules, get to worker processes: the same bytes as in one process."""
+    """Types of the plugin, also of rules, get to worker processes: the same bytes as in one process."""
     files = _many(tmp_path, 400)
     ran = [
         _run(tmp_path, "score", *PLUGIN, *files, "--set", "team_name=x", "--format", "json", "--jobs", jobs)
@@ -383,7 +383,7 @@ def test_the_commands_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_code_of_the_page() -> None:
-    """It is that of the example."""
+    """It is the score of the example."""
 
     def tokens(text: str) -> str:
         return re.sub(r"\s+", "", re.sub(r",\s*(?=[)\]])", "", text)).removeprefix("CODES=(").removesuffix(")")

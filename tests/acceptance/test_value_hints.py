@@ -236,7 +236,7 @@ def test_an_event_in_another_spelling(tmp_path: Path) -> None:
 
 
 def test_fields_in_an_object_of_the_record() -> None:
-    """Answers nested in one more object: one hint, and the contract is that of the id, not of another track."""
+    """Answers nested in one more object: one hint, and the contract that the id belongs to, not of another track."""
     nested = {"report_id": "R-1", "prediction": {k: v for k, v in SENT["reports"][0].items() if k != "report_id"}}
     found = medcontract.validate(json.dumps(nested).encode(), "reports/predictions", name="x.jsonl").problems
     (unknown,) = [problem for problem in found if problem.code == "MC102"]

@@ -164,7 +164,7 @@ def _expected(case: dict[str, Any]) -> list[str]:
 
 
 def _between(problems: Iterable[dict[str, Any]]) -> list[str]:
-    """Problems of rules between files as lines: those of a file as a whole, then by record."""
+    """Problems of rules between files as lines: of a file as a whole, then by record."""
     found = []
     for problem in problems:
         if problem["code"].startswith("MC3"):

@@ -207,7 +207,7 @@ def write_json(path: Path, value: Any) -> Path:
 
 
 def test_a_report_that_was_combined_anew(call: Call, tmp_path: Path) -> None:
-    """The inputs of such a score are a report and weights; its own weights are those that count."""
+    """The inputs of such a score are a report and weights; its own weights count."""
     files = all_files(tmp_path, "benchmark")
     ran = call("score", *files, "--weights", "diagnostics=1", "--result-only")
     report = tmp_path / "report.json"

@@ -74,7 +74,7 @@ def judged(contract: Contract[Any], record: bool, values: list[Any]) -> Case:
 
 
 def files(contract: Contract[Any]) -> list[Case]:
-    """Vectors and examples, judged by `validate`; without those that a parsed value does not show to be wrong."""
+    """Vectors and examples, judged by `validate`; without files whose parsed value does not show the mistake."""
     whole = Case(contract.urn, [], [])
     lines = Case(contract.urn + ":record", [], [])
     for name, content in json_files(contract):

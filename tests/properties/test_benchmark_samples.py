@@ -56,7 +56,7 @@ BAD_REFERENCES: list[Any] = [
 
 
 def make_samples(rng: random.Random, tame: bool = False) -> list[Sent]:
-    """Random samples. Those of one name have one reference, and are all valid or all not."""
+    """Random samples. Samples of one name have one reference, and are all valid or all not."""
     sent = []
     for task in ("qa", "rx", "Fälle")[: rng.randint(1, 3)]:
         for number in range(rng.randint(1, 4)):

@@ -27,7 +27,7 @@ def parameter(track: str, name: str) -> Any:
 
 
 def lesions_challenge() -> Challenge:
-    """The weight of a class is that of its group, divided by the size of the group: a group counts by its mean."""
+    """The weight of a class is the weight of its group, divided by its size: a group counts by its mean."""
     weights = {
         name: float(parameter("lesions", f"weight_{group}") / len(names))
         for group, names in GROUPS.items()
@@ -154,7 +154,7 @@ def lesion_files(rng: random.Random) -> tuple[list[Record], list[Record], list[R
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.sampled(4)
 def test_lesions(seed: int, tmp_path: Path) -> None:
-    """Accuracy, weighted F1, the F1 of each class and the confusion matrix are those of `lesions`."""
+    """Accuracy, weighted F1, the F1 of each class and the confusion matrix are as in `lesions`."""
     truth, built_in, labels = lesion_files(random.Random(seed))
     files = [
         write_collection(tmp_path, "lesions/truth", truth),
@@ -204,7 +204,7 @@ def report_files(rng: random.Random) -> tuple[list[Record], list[Record], list[R
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.sampled(4)
 def test_reports(seed: int, tmp_path: Path) -> None:
-    """The accuracy part of a single run is that of `reports`."""
+    """The accuracy part of a single run is as in `reports`."""
     truth, built_in, plain = report_files(random.Random(seed))
     files = [
         write_collection(tmp_path, "reports/truth", truth),

@@ -72,7 +72,7 @@ def bases_of(contract: Contract[Any], record: bool) -> list[Any]:
 
 
 def some(items: list[T], most: int) -> list[T]:
-    """At most so many of the items, evenly spread; the step is a prime, so that no pattern in them is missed."""
+    """At most this many of the items, evenly spread; the step is a prime, so that no pattern in them is missed."""
     return items[:: next(step for step in (1, 7, 11, 23, 47, 97, 193, 389, 769, 1543) if len(items) <= most * step)]
 
 
@@ -98,7 +98,7 @@ NOT_OF_SHAPE = ("MC2", "MC5", "MC019", "MC020")
 
 
 def misshapen(report: FileReport) -> set[int | None]:
-    """The records that have problems of shape or worse; None stands for the file itself."""
+    """The records that have problems of shape or worse; None means the file itself."""
     return {problem.record for problem in report.problems if not problem.code.startswith(NOT_OF_SHAPE)}
 
 

@@ -571,7 +571,7 @@ def plainly(made: Made, minimum: str, more: Mapping[str, str] = MappingProxyType
 
 
 def with_all_figures(made: Made, minimum: str) -> medcontract.Score:
-    """Like `plainly`, with those that are computed only if the protocol names them."""
+    """Like `plainly`, with metrics that are computed only if the protocol names them."""
     return plainly(made, minimum, ALL_FIGURES.get(made.track, {}))
 
 
@@ -623,7 +623,7 @@ def bits(result: Record | None) -> str:
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize("minimum", MINIMA)
 def test_the_same_bits_as_a_naive_scorer(track: str, minimum: str) -> None:
-    """Result, validity and processing are those of a second scorer that shares no code with the first."""
+    """Result, validity and processing equal the output of a second scorer that shares no code with the first."""
 
     @property_settings(60)
     @given(st.randoms(use_true_random=False))

@@ -78,7 +78,7 @@ def test_lines_without_a_name(line_end: bytes) -> None:
 
 
 def test_max_problems() -> None:
-    """At most so many problems are kept, the first ones; all are counted."""
+    """Only the first problems are kept, up to the limit; all are counted."""
     report = medcontract.validate(lesions(5, label="XX"), name="x.jsonl", max_problems=2)
     assert [p.record for p in report.problems] == [0, 1]
     assert (report.errors, report.omitted) == (5, 3)
@@ -188,7 +188,7 @@ def test_errors_do_not_show_values() -> None:
 
 
 def test_tree_of_errors() -> None:
-    """Whoever catches the root catches all; usage errors and wrong data can be told apart."""
+    """The root class catches all; usage errors and wrong data can be told apart."""
     assert issubclass(NotRecognized, CallError)
     assert issubclass(UnknownContract, CallError)
     assert issubclass(CallError, MedcontractError)

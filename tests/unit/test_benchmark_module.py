@@ -27,7 +27,7 @@ def test_public_names() -> None:
 
 
 def examples() -> tuple[list[Record], list[Record]]:
-    """References and predictions of the example files, in one order; those that failed are left out."""
+    """References and predictions of the example files, in one order, without failed ones."""
     right, said = (json.loads(path.read_text(encoding="utf-8")) for path in FILES)
     by_id = {(each["task_id"], each["sample_id"]): each for each in said["predictions"] if not each.get("error")}
     both = [(each["reference"], by_id[each["task_id"], each["sample_id"]]["prediction"])
@@ -56,7 +56,7 @@ def test_the_same_figures(metric: type[ClinicalAccuracyMetric], tmp_path: Path) 
 
 
 def test_by_hand() -> None:
-    """A text stands for the answer or the rationale. asthma 3 in both, cough 1 only in one: 3/4.
+    """A text means the answer or the rationale. asthma 3 in both, cough 1 only in one: 3/4.
 
     Rationale: no word in common, three mentions of evidence, one numbered list: 0.05 + 0.20 + 0.25 = 0.5.
     """

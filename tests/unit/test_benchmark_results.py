@@ -189,7 +189,7 @@ class TestProjection:
 
 class TestKept:
     def test_generated_files_are_up_to_date(self) -> None:
-        """RESULTS.md and the figures of docs/scale.md are those of results.json; run `script/generate`."""
+        """RESULTS.md and the figures of docs/scale.md follow from results.json; run `script/generate`."""
         kept = results.load()
         measured = {row.id for row in kept.rows}
         assert [row.id for row in kept.rows] == [row.id for row in ROWS if row.id in measured]

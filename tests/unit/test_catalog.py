@@ -1,4 +1,4 @@
-"""The catalogue of codes is closed and alive: each code can occur, and nothing else does."""
+"""The catalog of codes is closed and alive: each code can occur, and nothing else does."""
 
 from __future__ import annotations
 
@@ -221,9 +221,9 @@ def test_binary_files_are_named(magic: bytes, word: str) -> None:
     assert word in problem.message
 
 
-def _png(width: int, height: int, colour: int) -> bytes:
-    """The beginning of a PNG: it announces a size and a kind of colour, and ends where the pixels start."""
-    announced = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
+def _png(width: int, height: int, color: int) -> bytes:
+    """The beginning of a PNG: it announces a size and a kind of color, and ends where the pixels start."""
+    announced = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, color, 0, 0, 0)
     header = struct.pack(">I", 13) + announced + struct.pack(">I", zlib.crc32(announced))
     return b"\x89PNG\r\n\x1a\n" + header + struct.pack(">I", 100) + b"IDAT"
 
@@ -249,18 +249,18 @@ def test_code_of_an_image_occurs(code: str, content: bytes | None, tmp_path: Pat
     assert problem.code == code
 
 
-# --- the catalogue -------------------------------------------------------------------------------
+# --- the catalog -------------------------------------------------------------------------------
 
 
 def test_each_code_occurs() -> None:
-    """Every code of the catalogue stands beside some vector, or has a test of its own; and no other code does."""
+    """Every code of the catalog stands beside some vector, or has a test of its own; and no other code does."""
     own = {code for code, _, _ in OWN} | test_challenge_file.CODES
     proven = own | set(IMAGES) | set(PREFLIGHT_CODES) | set(ANSWER_CODES)
     assert _codes_of_vectors() | proven == set(problem_codes()), "add a vector for each code: see CONTRIBUTING.md"
 
 
 def test_codes_of_the_source() -> None:
-    """The codes that the package gives are those of the catalogue."""
+    """The codes that the package gives are those of the catalog."""
     used: set[str] = set()
     for path in (ROOT / "src" / "medcontract").rglob("*.py"):
         if path.name not in ("group.py", "explain.py"):  # which have them in examples
@@ -280,20 +280,20 @@ def test_entry(code: str) -> None:
 
 
 def test_entries_are_in_order() -> None:
-    """The catalogue is sorted by code, and no two entries have the same title."""
+    """The catalog is sorted by code, and no two entries have the same title."""
     assert list(problem_codes()) == sorted(problem_codes())
     assert len({entry.title for entry in problem_codes().values()}) == len(problem_codes())
 
 
 def test_limits_in_words() -> None:
-    """The sizes that the catalogue names are the limits that hold."""
+    """The sizes that the catalog names are the limits that hold."""
     assert f"{limits.MAX_DEPTH} levels" in problem_codes()["MC019"].meaning
     assert f"{limits.MAX_RECORD >> 20} MiB" in problem_codes()["MC020"].meaning
     assert f"{limits.MAX_DOCUMENT >> 20} MiB" in problem_codes()["MC020"].meaning
 
 
 def test_page_of_codes_is_up_to_date() -> None:
-    """`docs/codes.md` is what the catalogue gives today."""
+    """`docs/codes.md` is what the catalog gives today."""
     page = codes_page()
     assert (ROOT / "docs" / "codes.md").read_text(encoding="utf-8") == page
     assert [code for code in problem_codes() if code not in page] == []

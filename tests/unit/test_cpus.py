@@ -38,7 +38,7 @@ def write(folder: Path, files: dict[str, str]) -> str:
     ("damaged", {}, math.inf),
 ])  # fmt: skip
 def test_the_quota_of_control_groups(own: str, files: dict[str, str], expected: float, tmp_path: Path) -> None:
-    """The smallest of those of a group and of the groups that contain it."""
+    """The smallest limit of a group and of the groups that contain it."""
     (tmp_path / "own").write_text(own)
     assert cpus._quota(write(tmp_path / "groups", files), str(tmp_path / "own")) == expected
 

@@ -161,7 +161,7 @@ def test_command_line_libraries_stay_in_the_command_line(library: str) -> None:
 
 
 def test_the_walk_sees_imports() -> None:
-    """The walk over imports finds those that are known to be there, inside functions and for annotations too."""
+    """The walk over imports finds known imports, inside functions and for annotations too."""
     seen = {(found.layer, found.target, found.typing_only) for found in IMPORTS}
     assert ("__main__", "medcontract.cli.main", False) in seen
     assert ("cli", "click", False) in seen

@@ -66,7 +66,7 @@ def _write(folder: Path, *names: str, text: str = "text") -> None:
 
 
 def test_reports_are_replaced(tmp_path: Path) -> None:
-    """Reports of earlier calls are replaced; those of other submissions, and any other file, stay as they are."""
+    """Reports of earlier calls are replaced; reports of other submissions, and any other file, stay as they are."""
     _write(tmp_path, "a", "b", text="first")
     (tmp_path / "notes.txt").write_text("mine")
     _write(tmp_path, "a", "c", text="second")

@@ -279,7 +279,7 @@ def test_no_problem() -> None:
     ],
 )
 def test_line_of_the_key(old: str, new: str, line: int, column: int) -> None:
-    """Line and column are those of the key."""
+    """Line and column are where the key is."""
     problems = medcontract.check_challenge(changed(STROKE, old, new).encode()).problems
     assert (problems[0].line, problems[0].column) == (line, column)
 

@@ -396,12 +396,12 @@ def test_values_in_a_file(run: Call, bad: Path, monkeypatch: pytest.MonkeyPatch)
     assert "XX" not in Path("out.txt").read_text(encoding="utf-8")
 
 
-# --- colour --------------------------------------------------------------------------------------
+# --- color --------------------------------------------------------------------------------------
 
 
-def test_colour_on_a_real_terminal(bad: Path) -> None:
-    """A process whose standard output is a terminal writes colour, and none with NO_COLOR."""
-    for extra, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+def test_color_on_a_real_terminal(bad: Path) -> None:
+    """A process whose standard output is a terminal writes color, and none with NO_COLOR."""
+    for extra, colored in (({}, True), ({"NO_COLOR": "1"}, False)):
         master, slave = os.openpty()
         environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | extra
         done = subprocess.run(
@@ -411,7 +411,7 @@ def test_colour_on_a_real_terminal(bad: Path) -> None:
         shown = os.read(master, 65536)
         os.close(master)
         assert (done.returncode, done.stderr) == (1, b"")
-        assert (b"\x1b[" in shown) == coloured
+        assert (b"\x1b[" in shown) == colored
         assert b'"XX"' in shown
 
 
@@ -503,7 +503,7 @@ def test_no_more_than_ten_thousand(run: Call, tmp_path: Path) -> None:
 
 
 def test_folders_are_walked(run: Call, tmp_path: Path) -> None:
-    """A folder stands for the data files in it and below, sorted; hidden ones and others are left out."""
+    """A folder means the data files in it and below, sorted; hidden ones and others are left out."""
     folder = tmp_path / "folder"
     names = [
         "b.jsonl",
@@ -690,7 +690,7 @@ def test_a_crash_leaves_the_old_file_whole(run: Call, good: Path, monkeypatch: p
 
 
 def test_permissions_of_the_output(run: Call, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that was there keeps its permissions; a new one has those that the umask gives, which nothing changes."""
+    """A file that was there keeps its permissions; a new one follows the umask, which nothing changes."""
     Path("old.json").write_bytes(b"")
     Path("old.json").chmod(0o604)
     set_umask = os.umask
@@ -953,7 +953,7 @@ def test_schema_export_and_check(run: Call) -> None:
 
 
 def test_schema_check_of_the_published(run: Call) -> None:
-    """The schemas in this repository are those of today's models."""
+    """The schemas in this repository match the current models."""
     assert run("schema", "check", SCHEMAS).code == 0
 
 

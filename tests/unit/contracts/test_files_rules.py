@@ -58,7 +58,7 @@ def test_reference_of_a_pair() -> None:
 
 @pytest.mark.parametrize("with_field", [None, "task"])
 def test_reference_with_a_default(with_field: str | None) -> None:
-    """An absent value stands for the default, alone and in a pair."""
+    """An absent value means the default, alone and in a pair."""
     rule = Reference(field="run", default="1", with_field=with_field, **_WORDS)
     record = _record(run=None, task="t")
     with_the_default, without = ({"1"}, {"2"}) if with_field is None else ({("t", "1")}, {("t", "2")})
@@ -67,7 +67,7 @@ def test_reference_with_a_default(with_field: str | None) -> None:
 
 
 def test_reference_that_is_absent() -> None:
-    """Without a default an absent value is not that of any record; there is no value to show."""
+    """Without a default an absent value matches no record; there is no value to show."""
     assert _found(Reference(field="id", **_WORDS), OtherFile(ids={"a"}), _record(id=None)) == [(0, ("id",), None)]
 
 
@@ -139,7 +139,7 @@ def test_what_is_not_known_is_not_checked() -> None:
 
 
 def test_what_is_compared_with_other_files_is_not_for_participants() -> None:
-    """Every code of a rule between files, and the next free one; not those of models and images."""
+    """Every code of a rule between files, and the next free one; not the codes of models and images."""
     codes = {rule.code for contract in contracts() for rule in contract.rules if isinstance(rule, CrossFileRule)}
     assert all(map(reveals_truth, (*codes, "MC313", "MC314")))
     named = {code for code in problem_codes() if code.startswith("MC3")} - codes - {"MC313"}

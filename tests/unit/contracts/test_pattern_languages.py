@@ -46,7 +46,7 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def by_model(name: str) -> list[bool]:
-    """What Pydantic says, whose patterns are those of Rust."""
+    """What Pydantic says, which uses the patterns of Rust."""
     adapter = TypeAdapter(TYPES[name][0])
 
     def accepts(string: str) -> bool:

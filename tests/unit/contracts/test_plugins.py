@@ -248,7 +248,7 @@ class _Inner(StrictModel):
 _TwoForms: TypeAlias = Either[_Inner, _Other]
 
 
-class _Colour(enum.Enum):
+class _Color(enum.Enum):
     RED = "red"
 
 
@@ -372,7 +372,7 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
     (bytes, "is bytes.*use Text"),
     (uuid.UUID, "a Python UUID.*use Guid"),
     (Path, "a Python class.*RelativePath"),
-    (_Colour, "an Enum.*Literal"),
+    (_Color, "an Enum.*Literal"),
     (set[str], "a set.*ListOf"),
     (tuple[str, ...], "a tuple.*ListOf"),
     (tuple[float, float], "a tuple.*ListOf"),
@@ -678,13 +678,13 @@ def test_a_plugin_by_its_file(given: str, monkeypatch: pytest.MonkeyPatch, capsy
     assert "sepsis/alarms" in capsys.readouterr().out
 
 
-def test_a_plugin_file_imports_its_neighbours(tmp_path: Path) -> None:
+def test_a_plugin_file_imports_its_neighbors(tmp_path: Path) -> None:
     """Modules beside the file are found, as when it is run."""
-    shutil.copy(SEPSIS / "sepsis_challenge.py", tmp_path / "neighbour_of_plugin.py")
-    (tmp_path / "my-plugin.py").write_text("from neighbour_of_plugin import CONTRACTS\n")
+    shutil.copy(SEPSIS / "sepsis_challenge.py", tmp_path / "neighbor_of_plugin.py")
+    (tmp_path / "my-plugin.py").write_text("from neighbor_of_plugin import CONTRACTS\n")
     loading.load_module(str(tmp_path / "my-plugin.py"))
     assert "sepsis/truth" in registry.compiled()
-    del sys.modules["neighbour_of_plugin"]
+    del sys.modules["neighbor_of_plugin"]
 
 
 @pytest.mark.parametrize(

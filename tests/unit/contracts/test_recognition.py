@@ -226,7 +226,7 @@ def test_list_under_another_name(contract_id: str, key: str) -> None:
 )
 @pytest.mark.parametrize("container", ["records.json", "lines.jsonl", "list.json"])
 def test_key_of_the_other_language(contract_id: str, key: str, other: str, container: str) -> None:
-    """Labels have English keys and predictions Spanish ones; with those of the other, a file is what it was."""
+    """Labels have English keys and predictions Spanish ones; with the keys of the other, a file is what it was."""
     content = CONTAINERS[container](contract_id, lambda name: other if name == key else name)
     report = medcontract.validate(content, name=container)
     _check_renamed(report, contract_id, container)
@@ -367,7 +367,7 @@ def test_names_that_may_be_data_are_not_shown() -> None:
     ('{"team_name": "T", "model_size_mb": 3, "inference_time_ms": 4, "uses_', "lesions/model"),
 ])  # fmt: skip
 def test_truncated_header(text: str, contract_id: str | None) -> None:
-    """A header without its list may be that of a truth or of a submission: its contract is left open."""
+    """A header without its list may belong to a truth or to a submission: its contract is left open."""
     report = medcontract.validate(text.encode(), name="x.json")
     assert (report.contract, report.usage_error) == (contract_id, False)
     assert [problem.code for problem in report.problems] == ["MC011"]

@@ -109,7 +109,7 @@ def test_sum_of_nothing() -> None:
     ("start", "stop", "kept"), [(1, 1, True), (1, 2, True), (2, 1, False), (0.1 + 0.2, 0.3, False)]
 )
 def test_order(start: float, stop: float, kept: bool) -> None:
-    """The second value may equal the first, but not be smaller; the place is that of the second."""
+    """The second value may equal the first, but not be smaller; the place is at the second."""
     rule = Order(fields=("start", "stop"), code="MC203", message="stops before it starts")
     findings = rule.check(SimpleNamespace(start=start, stop=stop))
     assert [finding.path for finding in findings] == ([] if kept else [("stop",)])
@@ -182,7 +182,7 @@ def _response(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def _segment(number: int, start: float, stop: float, flags: str = "", **changes: Any) -> dict[str, Any]:
-    """A segment of the truth; in `flags`, s, a and e stand for start, admission and end."""
+    """A segment of the truth; in `flags`, s, a and e mean start, admission and end."""
     return {
         "case_id": "C-1", "segment_id": f"S-{number}", "segment_start_time_sec": start, "segment_stop_time_sec": stop,
         "start_of_case": "s" in flags, "at_admission": "a" in flags, "end_of_case": "e" in flags, "gt_lsi_list": [],
@@ -442,7 +442,7 @@ def test_repeated_keys_are_found_in_any_order(blocks: list[list[str | None]]) ->
 @property_settings(100)
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=4), max_size=5), st.booleans())
 def test_chunks_of_keys(chunks: list[list[str]], sent: bool) -> None:
-    """Keys that were read in chunks are known like those that were read at once, also if they were sent."""
+    """Keys that were read in chunks are known like keys that were read at once, also if they were sent."""
     rule = Unique(code="MC201", within="images", fields=("image_id",), message="repeated")
     merged, whole = rule.begin(), rule.begin()
     for chunk in chunks:

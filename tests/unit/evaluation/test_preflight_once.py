@@ -38,7 +38,7 @@ def test_each_file_is_read_once(track: str, call: Call, judged: Counter[str]) ->
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize("participant", [(), ("--participant",)], ids=["organizer", "participant"])
 def test_its_score_is_the_score(track: str, participant: tuple[str, ...], call: Call) -> None:
-    """The score of a preflight is that of `score`."""
+    """A preflight gives the same score as `score`."""
     call("init", track, "demo")
     score = call("score", "demo", *participant, "--format", "json").json
     assert call("preflight", "demo", *participant, "--format", "json").json["score"] == score

@@ -1,4 +1,4 @@
-"""Repeated ids are found by whoever pairs the records, and at the same places as by the rule alone."""
+"""Pairing the records finds repeated ids at the same places as the rule alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 @contextmanager
 def blocks_of(size: int, rule_alone: bool = False) -> Iterator[None]:
-    """Files are read in blocks of so many bytes, and with a landmark before each."""
+    """Files are read in blocks of this many bytes, with a landmark before each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "LINES_BLOCK", size)
         patch.setattr(records, "LINES_BLOCK", size)

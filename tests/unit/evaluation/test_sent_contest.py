@@ -1,4 +1,4 @@
-"""Rankings on a cluster: the truth is read once, and the result is that of one process."""
+"""Rankings on a cluster: the truth is read once, and the result is the same as in one process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEAMS = ("crane", "heron", "stork")
 
 
 def contest(folder: Path, track: str) -> tuple[Path, list[Path]]:
-    """A folder with the truth, and those of the submissions."""
+    """The folders of the truth and of the submissions."""
     truth = folder / "truth"
     truth.mkdir()
     teams = [folder / name for name in TEAMS]

@@ -71,8 +71,8 @@ def chunk(kind: bytes, content: bytes = b"") -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def png_header(width: int = 512, height: int = 512, bits: int = 8, colour: int = 2, interlace: int = 0) -> bytes:
-    return PNG + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, interlace))
+def png_header(width: int = 512, height: int = 512, bits: int = 8, color: int = 2, interlace: int = 0) -> bytes:
+    return PNG + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, interlace))
 
 
 def png(pixels: bytes, *extra: bytes, **header: int) -> bytes:
@@ -187,20 +187,20 @@ BAD: dict[str, tuple[Make, str, str]] = {
     "png-huge": (lambda: png(b"", width=100_000, height=100_000), "MC325", "100000 x 100000 pixels: images"),
     "png-largest": (lambda: png(b"", width=2**32 - 1, height=2**32 - 1), "MC325", "4294967295 x 4294967295 pixels"),
     "png-just-too-large": (lambda: png(b"", width=MAX_PIXELS // 1000 + 1, height=1000), "MC325", "more than 100 mega"),
-    "png-huge-and-grey": (lambda: png(b"", width=100_000, height=100_000, colour=0), "MC325", "more than 100 mega"),
+    "png-huge-and-gray": (lambda: png(b"", width=100_000, height=100_000, color=0), "MC325", "more than 100 mega"),
     "jpeg-huge": (lambda: with_frame(PROGRESSIVE_FILE, width=65_500, height=65_500), "MC325", "65500 x 65500 pixels"),
-    "jpeg-grey": (lambda: saved(picture(mode="L"), "JPEG"), "MC322", "grayscale"),
+    "jpeg-gray": (lambda: saved(picture(mode="L"), "JPEG"), "MC322", "grayscale"),
     "jpeg-cmyk": (lambda: saved(picture(mode="CMYK"), "JPEG"), "MC322", "CMYK"),
     "jpeg-12-bits": (lambda: with_frame(JPEG_FILE, bits=12), "MC324", "header of the JPEG"),
-    "png-grey": (lambda: saved(picture(mode="L"), "PNG"), "MC322", "grayscale"),
+    "png-gray": (lambda: saved(picture(mode="L"), "PNG"), "MC322", "grayscale"),
     "png-black-and-white": (lambda: saved(picture(mode="1"), "PNG"), "MC322", "grayscale"),
     "png-palette": (lambda: saved(picture(mode="P"), "PNG"), "MC322", "palette"),
-    "png-grey-alpha": (lambda: saved(picture(mode="LA"), "PNG"), "MC322", "grayscale with an alpha channel"),
+    "png-gray-alpha": (lambda: saved(picture(mode="LA"), "PNG"), "MC322", "grayscale with an alpha channel"),
     "png-alpha": (lambda: saved(picture(mode="RGBA"), "PNG"), "MC322", "RGB with alpha"),
-    "png-transparent-colour": (lambda: saved(picture(), "PNG", transparency=(1, 2, 3)), "MC322", "tRNS"),
+    "png-transparent-color": (lambda: saved(picture(), "PNG", transparency=(1, 2, 3)), "MC322", "tRNS"),
     "png-16-bits": (lambda: png((b"\0" + bytes(6 * 512)) * 512, bits=16), "MC322", "16 bits per channel"),
-    "png-unknown-colour": (lambda: png(ROWS, colour=5), "MC324", "header of the PNG"),
-    "grey-and-small": (lambda: saved(picture(10, 10, "L"), "JPEG"), "MC322", "grayscale"),
+    "png-unknown-color": (lambda: png(ROWS, color=5), "MC324", "header of the PNG"),
+    "gray-and-small": (lambda: saved(picture(10, 10, "L"), "JPEG"), "MC322", "grayscale"),
     "png-text-bomb": (lambda: png(ROWS, chunk(b"zTXt", b"A\0\0" + bomb(16))), "MC324", "header of the PNG"),
     "png-profile-bomb": (lambda: png(ROWS, chunk(b"iCCP", b"profile\0\0" + bomb(16))), "MC324", "header of the PNG"),
     "jpeg-small": (lambda: SMALL_JPEG, "MC323", "480 x 640 pixels: the shorter side must be at least 512"),
@@ -368,7 +368,7 @@ def test_folder(tmp_path: Path) -> None:
 
 @needs_fifo
 def test_fifo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe without a writer does not block, even if it takes the place of a file at the last moment."""
+    """A pipe without a writer does not block, even if it replaces a file at the last moment."""
     os.mkfifo(tmp_path / "x.jpg")
     assert "pipe" in refused("x.jpg", tmp_path)
     file_stat = os.stat(__file__)

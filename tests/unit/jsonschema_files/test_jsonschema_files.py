@@ -330,7 +330,7 @@ def test_words_for_forms(load: Load) -> None:
 
 
 def test_places(load: Load) -> None:
-    """Lines and columns are those of the value, of the unknown key, of the object that lacks a key; in file order."""
+    """Lines and columns belong to the value, the unknown key, or the object that lacks a key; in file order."""
     schema = load(
         {
             "required": ["z"],
@@ -753,7 +753,7 @@ def _real(index: int, folder: str) -> SchemaChecker:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("index", range(len(REAL)))
 def test_same_verdict_as_jsonschema(index: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Whatever the document, nothing is raised, and the verdict is that of jsonschema."""
+    """Whatever the document, nothing is raised, and the verdict is the same as from jsonschema."""
     schema = _real(index, str(tmp_path_factory.mktemp("real")))
     stock = STOCK[REAL[index]["$schema"]](REAL[index])
 
@@ -839,7 +839,7 @@ def test_published_schema_gives_the_same_verdict(vector: Vector) -> None:
 
 @pytest.mark.slow
 def test_published_schemas_mostly_say_the_same() -> None:
-    """For nearly all vectors even code and place are the same as those of the contract."""
+    """For nearly all vectors even code and place are the same as with the contract."""
     same = total = 0
     for vector in _with_schema():
         schema = _published(vector.folder, "v1.record.json" if vector.path.suffix == ".jsonl" else "v1.json")

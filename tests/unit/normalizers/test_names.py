@@ -1,4 +1,4 @@
-"""Which names are paired: equal ones, alike ones, and those that never are."""
+"""Which names are paired: equal ones, similar ones, and names that never are."""
 
 from __future__ import annotations
 

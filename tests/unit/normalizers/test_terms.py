@@ -123,7 +123,7 @@ def test_markers_do_not_overlap() -> None:
 
 
 def test_facts_and_found() -> None:
-    """Facts are those of the diagnoses that a text names; each is sought on its own, as whole words."""
+    """Facts belong to the diagnoses that a text names; each is searched on its own, as whole words."""
     of = Terms.of({
         "entities": {"diagnoses": ["flu", "bird flu"]}, "synonyms": {"fever": ["fiebre"], "cough": ["tos"]},
         "facts": {"Flu": ["fiebre", "dry cough"], "gripe x": ["cough"]},
@@ -384,7 +384,7 @@ def test_ambiguous_spellings_are_left_out(spelling: str) -> None:
     ("MI " * 200, "mi " * 199 + "mi"),
 ])  # fmt: skip
 def test_abbreviations_of_whole_diagnoses(diagnosis: str, normalized: str) -> None:
-    """An abbreviation stands for its long form only if it is the whole diagnosis, and never elsewhere."""
+    """An abbreviation means its long form only if it is the whole diagnosis, and never elsewhere."""
     assert built_in_terms().normalize_diagnosis(diagnosis) == normalized
     if diagnosis != "IAM":  # also a spelling
         assert built_in_terms().normalize(diagnosis) == fold(diagnosis)

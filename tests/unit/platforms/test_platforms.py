@@ -1,4 +1,4 @@
-"""The entry points of bundles: default folders, and failures that are not those of a submission."""
+"""The entry points of bundles: default folders, and failures that are not caused by a submission."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from medcontract.platforms.evaluation import evaluate_submission
     ],
 )
 def test_default_folders(module: Any, folders: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without arguments, the folders are those of the platform."""
+    """Without arguments, the folders of the platform are used."""
     given: list[tuple[str, ...]] = []
 
     def run(*paths: str, **_: Any) -> int:
@@ -74,7 +74,7 @@ def test_damaged_settings(settings: str, tmp_path: Path) -> None:
 
 
 def test_another_protocol(tmp_path: Path) -> None:
-    """A protocol that is not that of this medcontract scores nothing."""
+    """A protocol of another medcontract scores nothing."""
     truth = truth_file(tmp_path, "reports")
     medcontract.bundle("codabench", truth, tmp_path / "bundle")
     protocol = tmp_path / "bundle/scoring_program/protocol.json"

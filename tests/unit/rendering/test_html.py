@@ -232,7 +232,7 @@ def test_a_comparison_knows_which_direction_is_better(results: dict[str, Result]
 
 
 def test_a_longer_time_is_worse() -> None:
-    """The direction is that of each figure, whatever the headline."""
+    """Each figure has its own direction, whatever the headline."""
     before = medcontract.score(*((EXAMPLES / "reports").glob("*.*")))
     assert before.result is not None
     after = structs.replace(before, result={**before.result, "avg_processing_time": 4.0})
@@ -255,7 +255,7 @@ def test_counts_have_no_good_direction_and_no_scale() -> None:
 
 
 def test_a_ranking_compares_headlines(results: dict[str, Result]) -> None:
-    """Ranks 1 and 2, and bars over the range of the board: that of the lowest figure has a tenth of the width."""
+    """Ranks 1 and 2, and bars over the range of the board: the lowest figure has a tenth of the width."""
     page = results["leaderboard-lower"].to_html()
     assert [int(share) for share in re.findall(r"--share:(\d+)", page)][:2] == [10, 100]
     assert re.findall(r'<th scope="row">(.*?)</th>', page) == ["1. close.csv", "2. far.csv"]

@@ -36,6 +36,6 @@ def test_the_text_is_that_of_the_standard_library(data: Any) -> None:
     ("text", "written"), [("\x7f", "\\u007f"), ("\u202e", "\\u202e"), ("##[group]", "#\\u0023[group]")]
 )
 def test_what_a_terminal_or_a_log_may_act_on_is_escaped(text: str, written: str) -> None:
-    """The value stays the same for whoever reads the JSON."""
+    """The value stays the same for readers of the JSON."""
     assert dumps([text]) == f'[\n  "{written}"\n]\n'
     assert json.loads(dumps([text])) == [text]

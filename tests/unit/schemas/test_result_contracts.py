@@ -1,4 +1,4 @@
-"""`medcontract/score` says by its schema which contract `result` keeps: that of its track."""
+"""`medcontract/score` says by its schema that `result` satisfies the contract of its track."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_each_track_has_one() -> None:
 
 @pytest.mark.parametrize("draft", publishing.DRAFTS)
 def test_schema(draft: Draft) -> None:
-    """A score with the result of its own track is valid, one with that of another track is not."""
+    """A score with the result of its own track is valid, one with the result of another track is not."""
     validator = {"2020-12": Draft202012Validator, "draft-07": Draft7Validator}[draft]
     score = validator(publishing.schema_of(registry.contract("medcontract/score"), draft=draft))
     preflight = validator(publishing.schema_of(registry.contract("medcontract/preflight"), draft=draft))

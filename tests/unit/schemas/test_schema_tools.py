@@ -837,7 +837,7 @@ def test_diff_of_files(run: Call) -> None:
 
 
 def test_diff_with_ids(run: Call) -> None:
-    """An id stands for the schema of today's model, of the file or of a record."""
+    """An id means the schema of the current model, of the file or of a record."""
     whole, record = SCHEMAS / "reports/truth/v1.json", SCHEMAS / "reports/truth/v1.record.json"
     assert run("diff", whole, "reports/truth").code == 0
     assert run("diff", "--record", record, "reports/truth").code == 0
@@ -922,7 +922,7 @@ def test_very_many_alternatives(word: str) -> None:
 
 
 def test_alternatives_in_another_order() -> None:
-    """The order of alternatives does not matter: those that say the same are paired."""
+    """The order of alternatives does not matter: equal ones are paired."""
     old = {"anyOf": [{"type": "number", "minimum": n} for n in range(300)]}
     assert verdict(old, {"anyOf": old["anyOf"][::-1]}) == (False, False)
     assert verdict(old, {"anyOf": old["anyOf"][:0:-1]}) == (True, False)
@@ -964,7 +964,7 @@ def test_never_a_traceback(pair: tuple[Any, Any]) -> None:
 
 
 def test_todays_models_do_not_break_the_published_schemas() -> None:
-    """Whoever reads or writes by the schemas of v1 as they were published can go on doing so."""
+    """Readers and writers that follow the schemas of v1 as published still work."""
     old = {path.relative_to(BASELINE).as_posix(): json.loads(path.read_bytes()) for path in BASELINE.rglob("v*.json")}
     new = {name: json.loads(content) for name, content in publishing.published(CONTRACTS).items()}
     assert len(old) >= 26

@@ -1,4 +1,4 @@
-"""The published schemas: where they stand, what they are made of, and that they are those of today's models."""
+"""The published schemas: where they are, what they contain, and that they match the current models."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_objects_are_closed(name: str) -> None:
 
 @each_schema
 def test_rules_are_complete(name: str) -> None:
-    """A published rule has a known kind, a scope, a code of the catalogue, a severity and a message."""
+    """A published rule has a known kind, a scope, a code of the catalog, a severity and a message."""
     kinds = {kind.kind: kind for kind in rule_kinds()}
     ids = {contract.id for contract in registry.contracts()}
     for rule in published()[name].get("x-medcontract-rules", []):
@@ -143,7 +143,7 @@ def test_rules_are_complete(name: str) -> None:
 
 
 def forms(node: Schema, root: Schema) -> list[Schema]:
-    """What a schema may stand for: references followed, alternatives apart."""
+    """What a schema may mean: references followed, alternatives apart."""
     if "allOf" in node:
         return forms(node["allOf"][0], root)
     if "$ref" in node:
@@ -184,7 +184,7 @@ def test_rules_name_fields_that_are_there(name: str) -> None:
 
 
 def test_record_rules_are_in_both_schemas() -> None:
-    """The rules about a record stand in the schema of the record, and with `within` in that of the file."""
+    """The rules about a record are in the schema of the record, and with `within` in the schema of the file."""
     for contract in registry.contracts():
         if contract.list_key:
             whole = published()[f"{contract.id}/v1.json"].get("x-medcontract-rules", [])

@@ -82,7 +82,7 @@ def definitions(schema: Schema) -> dict[str, Schema]:
 
 
 def test_the_list_of_names() -> None:
-    """The names of types are those of `tests/type-names.json`; `script/generate` writes it: read what changed there."""
+    """The names of types are in `tests/type-names.json`; `script/generate` writes it: read what changed there."""
     listed = json.loads((ROOT / "tests" / "type-names.json").read_bytes())
     assert {name: type_names(schema) for name, schema in schemas().items()} == listed
 

@@ -165,7 +165,7 @@ def test_a_combined_score_that_is_there(score: Call, tmp_path: Path) -> None:
 
 
 def test_a_report_and_its_weights_in_a_folder(score: Call, tmp_path: Path) -> None:
-    """A folder stands for its files."""
+    """A folder means its files."""
     document(tmp_path, "report", REPORT)
     document(tmp_path, "weights", weights(safety=1))
     assert score(".", "--result-only").json["overall_scores"]["combined_score"] == 0.5

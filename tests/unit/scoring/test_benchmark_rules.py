@@ -97,7 +97,7 @@ def test_facts_of_an_abbreviated_diagnosis(scores: Scores) -> None:
     ],
 )  # fmt: skip
 def test_which_answer_metrics(scores: Scores, value: str, metrics: list[str]) -> None:
-    """Those that the parameter names, where the reference has an answer that is not blank."""
+    """The metrics that the parameter names, where the reference has an answer that is not blank."""
     options = ("--parameter", f"answer_metrics={value}")
     assert list(scores({"answer": "a"}, {"answer": "a"}, *options)) == [CLINICAL, *metrics]
     assert list(scores({"diagnosis": "a", "answer": " "}, {"answer": "a"}, *options)) == [DIAGNOSTIC]
@@ -178,7 +178,7 @@ def test_rouge_l_as_the_rouge_score_package(scores: Scores) -> None:
 
 
 def test_the_longest_common_subsequence_as_by_hand() -> None:
-    """The same length as that of the table over all pairs."""
+    """The same length as from the table over all pairs."""
     rng = random.Random(6)
     for _ in range(300):
         one, other = (rng.choices("abcdef"[: rng.randint(1, 6)], k=rng.randint(0, 90)) for _ in range(2))
@@ -296,7 +296,7 @@ def sample(name: str, task: str = "a", **said: Any) -> Record:
 
 
 def test_the_truth_of_an_invalid_sample(score: Call, tmp_path: Path) -> None:
-    """Its reference is part of the truth: the content hash is that of the same samples without the mistake."""
+    """Its reference is part of the truth: the content hash is the same as without the mistake."""
     samples = [sample(f"{n:02}", answer="gout") for n in range(20)]
     right = score(write(tmp_path, SAMPLES, samples), "--format", "json").json
     samples[3]["prediction"] = 7

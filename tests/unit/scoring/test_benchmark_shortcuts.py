@@ -21,7 +21,7 @@ counts = st.tuples(st.integers(0, 9), st.integers(1, 9))
     st.fractions(0, 1, max_denominator=20),
 )
 def test_weighted_shares(shares: list[tuple[int, int]], percents: list[int], penalty: Fraction) -> None:
-    """The sum in integers is that of fractions."""
+    """The sum in integers equals the sum of fractions."""
     protocol = TRACK.protocol
     for name, percent in zip(SHARES, percents, strict=True):
         protocol = protocol.changed(f"weight_{name}", f"{percent / 100:.2f}")

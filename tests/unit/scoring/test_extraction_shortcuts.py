@@ -169,7 +169,7 @@ def documents_of(kind: Kind, found: list[Any]) -> Documents:
 @property_settings(100)
 @given(found=st.lists(documents(), min_size=1, max_size=8), kind=st.sampled_from(KINDS))
 def test_rows_are_those_of_each_document(found: list[Any], kind: Kind) -> None:
-    """Rows, accuracy and counts are those of documents that are looked at one by one."""
+    """Rows, accuracy and counts are the same as for documents one by one."""
     counted = documents_of(kind, found)
     figures = DocumentFigures(counted, TRACK.protocol)
     names = ("weight_name_recall", "weight_attribute_accuracy")

@@ -476,7 +476,7 @@ def test_times_that_do_not_fit(parameters: dict[str, str], tmp_path: Path) -> No
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_the_content_of_a_truth(track: str, tmp_path: Path) -> None:
-    """`content_sha256` is that of the records: the same for any order, spelling and container, another for another."""
+    """`content_sha256` hashes the records: the same for any order, spelling and container, not for other content."""
     truth, sent = many(track, 3)
     contract, submission, _ = CONTRACTS[track]
     sent_file = write(tmp_path, submission, sent)

@@ -194,7 +194,7 @@ def test_scores_carry_the_protocol(show: Call, call: Call, tmp_path: Path, track
 
 
 def test_numbers_of_the_sources(show: Call) -> None:
-    """The frozen numbers are those of the scoring page."""
+    """The frozen numbers are the numbers of the scoring page."""
     values = {p["name"]: p["value"] for track in TRACKS for p in show(track).json["parameters"]}
     assert {name: values[name] for name in values if name.startswith("weight_")} == {
         "weight_specialty": 0.3, "weight_urgency": 0.25, "weight_follow_up": 0.15,
@@ -335,6 +335,6 @@ def test_values_are_shown_in_full(call: Call, name: str, value: str) -> None:
 
 
 def test_an_unknown_track(call: Call) -> None:
-    """Those that there are, are named."""
+    """The existing ones are named."""
     err = call("protocol", "show", "lesion").err
     assert [track for track in TRACKS if track not in err] == []

@@ -68,7 +68,7 @@ def test_no_other_module_names_a_track() -> None:
 
 
 def test_the_walk_sees_names() -> None:
-    """The walk over literals finds those that are known to be there."""
+    """The walk over literals finds known literals."""
     assert any(_names_a_track(text) for _, text in _literals(PACKAGE / "scoring" / "lesions" / "__init__.py"))
     assert {text for line, text in _literals(REGISTRY) if line in _listed_once(REGISTRY)} >= set(TRACKS)
 
@@ -131,7 +131,7 @@ def test_a_track_of_a_plugin_in_python(started: Call) -> None:
 
 
 _AS_LOWER = 'Figure(name="right", about="of an item", by="case", lower_is_better=True), Figure('
-"""The figure of items, for which lower is better, before that of all items."""
+"""The figure of items, for which lower is better, before the figure of all items."""
 
 
 def test_a_ranking_a_bundle_and_a_comparison_agree_on_the_direction(call: Call, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_track_of_a_plugin_has_a_preflight(started: Call) -> None:
 
 
 def test_preflight_uses_what_a_plugin_describes(started: Call) -> None:
-    """The labels and the remarks of a track in a plugin are checked like those of the built-in ones."""
+    """The labels and the remarks of a track in a plugin are checked like in built-in tracks."""
 
     def checks(*said: str) -> dict[str, Any]:
         answers = [{"item": item, "said": word} for item, word in zip("abcd", said, strict=False)]
@@ -227,7 +227,7 @@ def test_a_score_of_a_plugin_is_verified(started: Call) -> None:
 
 
 def test_help_lists_the_options_of_tracks(call: Call) -> None:
-    """Grouped by track, those of plugins too."""
+    """Grouped by track, also for plugins."""
     for command in ("score", "preflight", "leaderboard"):
         text = call(command, *PLUGIN, "--help").out
         assert [text.index(f"Options of {name}:") for name in ("benchmark", "extraction", "lesions", "toy")]
@@ -252,7 +252,7 @@ def test_tracks_that_cannot_work_are_refused(started: Call) -> None:
 
 
 def test_messages_name_arguments_as_tracks_declare_them(started: Call) -> None:
-    """An option of a track is the argument that it declares, also where it has another name or stands for a value."""
+    """An option of a track is the argument that it declares, also where it has another name or sets a value."""
     truth = str(ROOT / "src" / "medcontract" / "examples" / "lesions")
     with pytest.raises(CallError, match=r"^renormalize_missing=False is an option of the track benchmark") as caught:
         medcontract.score(truth, renormalize_missing=False)

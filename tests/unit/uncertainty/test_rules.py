@@ -54,7 +54,7 @@ def test_weights_follow_from_the_key_alone() -> None:
 
 
 def test_weights_have_the_poisson_distribution() -> None:
-    """The thresholds are those of a Poisson variable with mean 1, of which 24109 / 65536 = 0.3679 are 0."""
+    """The thresholds belong to a Poisson variable with mean 1, of which 24109 / 65536 = 0.3679 are 0."""
     sample = Sample([(f"c{n}",) for n in range(1000)], 100)
     weights = np.stack([sample.weights_by_case(row) for row in range(1, 101)])
     assert weights.mean() == pytest.approx(1, abs=0.02)

@@ -1,4 +1,4 @@
-"""Intervals of every track: the figures of a replicate are those of the cases as often as they are drawn."""
+"""Intervals of every track: a replicate has the figures of the cases as often as they are drawn."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _strings(layer: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("layer", ["reading", "contracts", "validation", "jsonschema_files", "evaluation"])
 def test_no_other_module_lists_containers(layer: str) -> None:
-    """Names and extensions are only in the registry. (Those of `.json` also mean an output format or a schema.)"""
+    """Names and extensions are only in the registry. (The name of `.json` also means an output format or a schema.)"""
     listed = {text for each in CONTAINERS[1:] for text in (each.name, *each.endings)}
     assert [(path, text) for path, text in _strings(layer) if text in listed] == []
 
@@ -82,7 +82,7 @@ def test_extensions() -> None:
 
 @each_container
 def test_readers(container: Container) -> None:
-    """Each container names readers that exist; that of collections can recognize a contract."""
+    """Each container names readers that exist; the reader of collections can recognize a contract."""
     for name in filter(None, (container.collections, container.documents)):
         assert issubclass(_reader(name), RecordReader)
     recognize = _reader(container.collections).recognize.__func__  # type: ignore[attr-defined]  # a class method
@@ -113,7 +113,7 @@ def test_the_same_records(container: Container) -> None:
 
 @each_container
 def test_load(container: Container) -> None:
-    """The records that `load` returns; those of a container with a header are in its model."""
+    """The records that `load` returns; in a container with a header they are in its model."""
     value = medcontract.load(_content(container, RECORDS), name=f"x{container.endings[0]}").value
     records = value.labels if container.documents else value
     assert [record.model_dump() for record in records] == RECORDS

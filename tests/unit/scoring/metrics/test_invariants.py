@@ -128,7 +128,7 @@ def test_what_is_left_out_does_not_count(each: Variant) -> None:
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if not name.startswith(MAY_RISE)])
 def test_leaving_out_a_right_record_never_helps(name: str) -> None:
-    """For all kinds but those that the specification excepts, and for mcc of two classes."""
+    """For all kinds but the exceptions of the specification, and for mcc of two classes."""
     each = VARIANTS[name]
     for truths, predictions, random in trials(each):
         at = random.randrange(len(truths))
@@ -209,7 +209,7 @@ def test_long_average_precision(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_root_is_correctly_rounded() -> None:
-    """Like that of decimals with far more digits, and exact for squares."""
+    """Like the root of decimals with far more digits, and exact for squares."""
     random = Random(1)
     for _ in range(2000):
         value = Fraction(random.getrandbits(random.randint(1, 200)), random.getrandbits(random.randint(1, 200)) + 1)

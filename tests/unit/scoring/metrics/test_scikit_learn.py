@@ -211,6 +211,6 @@ def test_same_as_scikit_learn(name: str) -> None:
 
 
 def test_all_kinds_are_compared() -> None:
-    """Except those that neither has."""
+    """Except classes that neither has."""
     others = {"within", "token_f1", "rouge_l", "custom"}
     assert set(KINDS) - {each.metric.kind.name for each, _ in PAIRS.values()} == others

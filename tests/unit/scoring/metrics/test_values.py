@@ -33,7 +33,7 @@ POSITIVE = [True, True, True, False, False, False, None]
 SCORES = [0.9, 0.5, None, 0.5, 0.1, None, 1.0]
 DOSES = [1.5, 3, 7.0, None]
 PREDICTED_DOSES = [2, 2.25, None, 1]
-"""The errors are 1/2, 3/4, and that of an unprocessed case."""
+"""The errors are 1/2, 3/4, and the error of an unprocessed case."""
 BIG = FieldInfo("n", "integer")
 SMALL, LARGER = (FieldInfo("n", "integer", low=0, high=high) for high in (10, 20))
 
@@ -347,7 +347,7 @@ def test_concordance(truths: list[Any], risks: list[float | None], expected: Fra
 
 @pytest.mark.parametrize("kind", ["mae", "mse", "rmse"])
 def test_errors_that_are_too_large_are_reported_when_rounded(kind: str) -> None:
-    """Like those of other tracks: not while counting."""
+    """Like checks of other tracks: not while counting."""
     found = value(kind, DOSE, [-1.7e308], [1.7e308], numbers={"unprocessed": 0}).value
     assert found is not None
     with pytest.raises(FigureTooLarge):
