@@ -23,6 +23,7 @@ function bare(schema) {
 
 const compiled = new Map(JSON.parse(readFileSync(new URL("../src/medcontract/contracts/compiled.json", import.meta.url), "utf8")).map((entry) => [entry.id, entry]));
 const messages = JSON.parse(readFileSync(new URL("../conformance/messages.json", import.meta.url), "utf8"));
+const { tracks } = JSON.parse(readFileSync(new URL("../conformance/tracks.json", import.meta.url), "utf8"));
 const contracts = {};
 for (const entry of read("index.json").schemas) {
   const { id, kind, containers, list_key, reference_list, stands_in_for, columns } = entry;
@@ -39,7 +40,7 @@ for (const entry of read("index.json").schemas) {
   };
 }
 
-const text = `// Written by build.js from schemas/: do not edit.\nexport const messages = ${JSON.stringify(messages)};\nexport default ${JSON.stringify(contracts)};\n`;
+const text = `// Written by build.js from schemas/: do not edit.\nexport const messages = ${JSON.stringify(messages)};\nexport const tracks = ${JSON.stringify(tracks)};\nexport default ${JSON.stringify(contracts)};\n`;
 writeFileSync(new URL("src/contracts.js", import.meta.url), text);
 
 if (process.argv.includes("--with-suite"))

@@ -14,6 +14,7 @@ import medcontract
 from medcontract.conformance import LEVELS
 from medcontract.contracts import registry
 from medcontract.contracts.messages import exported
+from medcontract.platforms.page import exported_tracks
 from medcontract.schemas.json_schema import build_index, text, type_names
 from medcontract.schemas.publishing import export, published
 
@@ -29,6 +30,8 @@ def main() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     (ROOT / "conformance" / "messages.json").write_text(text(exported()), encoding="utf-8")
+    tracks = {"tracks": exported_tracks(registry.compiled().values())}
+    (ROOT / "conformance" / "tracks.json").write_text(text(tracks), encoding="utf-8")
     names = {name: type_names(json.loads(content)) for name, content in published(registry.contracts()).items()}
     (ROOT / "tests" / "type-names.json").write_text(text(names), encoding="utf-8")
     (ROOT / "conformance" / "version.json").write_text(text(conformance_version()), encoding="utf-8")

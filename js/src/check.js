@@ -36,7 +36,7 @@ export const contractIds = () => Object.keys(contracts);
 /**
  * Check a file: a string, bytes, a Blob or a stream. Resolves to what `medcontract validate` reports for it.
  * `contract` and `container` are recognized if they are not given; `only`: the contracts that it may be of.
- * `seen` gets each valid record, and the header; `progress` the bytes read so far; `window`: how much is read at a time.
+ * `seen` gets each valid record, each other record, whether the file breaks off, and the header; `progress` the bytes read so far; `window`: how much is read at a time.
  */
 export async function validate(source, { contract = null, container = null, only = null, progress = null, seen = {}, window = WINDOW } = {}) {
   const file = new File(contract && contractOf(contract), container, seen, only ?? contractIds(), window);
@@ -225,6 +225,7 @@ class File {
     for (const finding of [...faults, ...findings]) this.add({ ...finding, ...locate(finding.path, finding) });
     if (isInvalid) {
       for (const state of this.states) state.miss(value);
+      this.seen.invalid?.(value);
       return;
     }
     let valid = true;
@@ -238,11 +239,13 @@ class File {
       if (now) this.addRule(state.rule, { ...locate(now.path), isRepeat: now.isRepeat });
     }
     if (valid) this.seen.record?.(value, index, locate);
+    else this.seen.invalid?.(value);
   }
 
   /** Findings that are known only at the end of the list. */
   endOfList() {
     if (this.broken) {
+      this.seen.broken?.();
       this.found = this.found.filter(({ isRepeat }) => !isRepeat);
       this.records = 0;
       return;

@@ -1,6 +1,8 @@
 // Rules between files: ids that are missing or unknown, fields that differ; and the checklist before a submission.
 
+import { Answers, answersChecks, pairOf } from "./answers.js";
 import { contractIds, contractOf, validate } from "./check.js";
+import { tracks } from "./contracts.js";
 import { plural } from "./messages.js";
 import { compare, get } from "./rules.js";
 
@@ -21,12 +23,13 @@ function keptFields(contract) {
 /**
  * Check the files of a submission, each alone and then together. A file is {name, source} with an optional `contract` and
  * `container`. `cases`: the ids that are expected, a list of {contract, records}. `only`: the contracts of the challenge;
- * `submission`: those of which there must be a file.
+ * `submission`: those of which there must be a file. `listing`: {sizes, isWhole}, the sizes of
+ * all files by name, in which files that a document names are looked for; `isWhole` if there can be no others beside them.
  */
-export async function preflight(files, { cases = [], only = null, submission = [], progress = null } = {}) {
+export async function preflight(files, { cases = [], only = null, submission = [], listing = null, progress = null } = {}) {
   const checked = [];
   for (const { name, source, contract = null, container = containerByName(name) } of files) {
-    const parsed = { name, records: [], header: null, found: [] };
+    const parsed = { name, records: [], header: null, found: [], broken: false, answers: null };
     let mine = null;
     const record = (value, index, locate) => {
       mine ??= { fields: keptFields(parsed.contract), rules: parsed.contract.rules.filter(({ scope, within }) => scope === "files" && !within) };
@@ -37,8 +40,18 @@ export async function preflight(files, { cases = [], only = null, submission = [
       const kept = {};
       for (const field of mine.fields) if (Object.hasOwn(value, field)) kept[field] = value[field];
       parsed.records.push({ value: kept, locate: ([field]) => places.get(field) });
+      parsed.answers?.see(value, true);
     };
-    const seen = { record, header: (header, locate) => Object.assign(parsed, { header, locate }), contract: (known) => (parsed.contract = known) };
+    const seen = {
+      record,
+      invalid: (value) => parsed.answers?.see(value, false),
+      broken: () => (parsed.broken = true),
+      header: (header, locate) => Object.assign(parsed, { header, locate }),
+      contract(known) {
+        const pair = pairOf(known.id);
+        Object.assign(parsed, { contract: known, answers: pair ? new Answers(pair, known) : null });
+      },
+    };
     parsed.report = await validate(source, { contract, container, only, seen, progress: progress && ((read) => progress(name, read)) });
     checked.push(parsed);
   }
@@ -50,12 +63,15 @@ export async function preflight(files, { cases = [], only = null, submission = [
   const own = [...groups];
   for (const { contract, records } of cases)
     if (!groups.has(contract)) groups.set(contract, [{ contract: {}, records: records.map((value) => ({ value })), header: null, onlyIds: true }]);
+  const given = (pair) => answersOf(pair, groups);
   for (const [id, mine] of own) {
     for (const rule of contractOf(id).rules.filter(({ scope }) => scope === "files")) {
       const other = otherOf(rule, groups);
-      if (other) OF_FILES[rule.kind](rule, mine, other);
+      if (other) OF_FILES[rule.kind](rule, mine, other, given);
     }
   }
+  const answered = answersChecks(own.map(([id]) => id), given);
+  if (answered.some(({ blocked }) => blocked)) for (const file of checked) file.found = file.found.filter(({ kind }) => kind !== "covers");
   const reports = checked.map(({ name, report, found }) => {
     const problems = [...report.problems, ...found.slice(0, MOST_FOUND)];
     const count = (which) => found.filter(({ severity }) => severity === which).length;
@@ -63,8 +79,8 @@ export async function preflight(files, { cases = [], only = null, submission = [
     const omitted = report.omitted + Math.max(0, found.length - MOST_FOUND);
     return { path: name, ...report, ok: errors === 0, errors, warnings: report.warnings + count("warning"), omitted, problems };
   });
-  const checks = checklist(checked, groups, submission);
-  return { ready: checks.every(({ status }) => status !== "failed"), checks, files: reports };
+  const checks = [...checklist(checked, groups, submission), ...answered, ...namedFiles(checked, listing)];
+  return { ready: checks.every(({ status }) => status !== "failed"), checks, files: reports, unchecked: uncheckedOf(own.map(([id]) => id)) };
 }
 
 const MOST_FOUND = 10_000;
@@ -74,7 +90,7 @@ function checklist(checked, groups, submission) {
   const number = (count) => count.toLocaleString("en");
   const checks = checked.map(({ name, report: { contract, ok, records } }) => ({
     id: `valid:${name}`,
-    title: `${name} is valid`,
+    title: `${name} is ${ok ? "" : "not "}valid`,
     status: ok ? "passed" : "failed",
     detail: [contract ?? "contract not recognized", records === null ? "" : `${number(records)} records`].filter(Boolean).join(", "),
   }));
@@ -82,21 +98,50 @@ function checklist(checked, groups, submission) {
     checks.push({ id: `there:${id}`, title: `There is a file of ${id}`, status: groups.has(id) ? "passed" : "failed", detail: "" });
   const known = checked.filter(({ contract }) => contract);
   const rules = known.flatMap(({ contract }) => contract.rules.filter((rule) => rule.scope === "files" && otherOf(rule, groups)));
-  const found = checked.flatMap((file) => file.found);
-  const covers = rules.filter(({ kind }) => kind === "covers");
-  if (covers.length) {
-    const total = [...new Set(covers.map(({ other, ...rule }) => otherOf({ other, ...rule }, groups)))].reduce((sum, { records }) => sum + records.length, 0);
-    const answered = Math.max(0, total - found.filter(({ kind }) => kind === "covers").length);
-    checks.push({ id: "coverage", title: "All expected cases have a record", status: answered === total ? "passed" : "failed", detail: `${number(answered)} of ${number(total)}` });
-  } else if (known.some(({ contract }) => contract.rules.some(({ kind }) => kind === "covers")))
-    checks.push({ id: "coverage", title: "All expected cases have a record", status: "skipped", detail: "add the file of cases" });
-  if (rules.some(({ kind }) => kind !== "covers")) {
-    const others = found.filter(({ kind }) => kind !== "covers");
+  if (rules.some((rule) => !isOfCoverage(rule))) {
+    const others = checked.flatMap(({ found }) => found).filter((problem) => !isOfCoverage(problem));
     const errors = others.filter(({ severity }) => severity === "error").length;
     checks.push({ id: "between", title: "The files agree with each other", status: errors ? "failed" : "passed", detail: others.length ? plural(others.length, "problem") : "" });
   }
   return checks;
 }
+
+const isOfCoverage = ({ code }) => code === "MC302" || code === "MC303";
+
+/** What is known of the answers of one kind: the files, their answers, the expected ids, and the runs that another file lists. */
+function answersOf(pair, groups) {
+  const files = groups.get(pair.submission) ?? [];
+  const answers = new Answers(pair, contractOf(pair.submission));
+  for (const file of files) if (!file.broken) answers.absorb(file.answers);
+  const other = pair.truth && otherOf({ kind: "covers", other: pair.truth }, groups);
+  const expected = other ? new Set(other.records.map((value) => JSON.stringify(pair.key.map((name) => value[name])))) : null;
+  const rule = contractOf(pair.submission).rules.find(({ kind, field }) => kind === "reference" && pair.run !== null && field === pair.run);
+  const runs = rule && otherOf(rule, groups);
+  return { files, answers, expected, known: runs ? new Set(runs.records.map((value) => value[rule.field])) : null };
+}
+
+/** Checks of files that a document names. They are skipped where it is not known which files there are. */
+function namedFiles(checked, listing) {
+  return tracks.flatMap(({ named }) => named).flatMap(({ contract, field, title, size_mb: sizeField, required }) =>
+    checked.filter(({ report, header }) => report.contract === contract && header).map(({ name, header }) => {
+      const check = { id: `${field}:${name}`, title };
+      const file = header[field] ?? null;
+      if (file === null) return { ...check, status: required ? "failed" : "skipped", detail: `${name} has no '${field}'${required ? " (MC311)" : ""}` };
+      const path = name.slice(0, name.lastIndexOf("/") + 1) + file.replace(/^(\.\/)+/, "");
+      const size = listing?.sizes.get(path);
+      if (size === undefined) {
+        const isKnown = listing?.isWhole && !file.split("/").includes("..");
+        return { ...check, status: isKnown ? "failed" : "skipped", detail: isKnown ? `${name} refers to ${file}, which does not exist (MC311)` : file };
+      }
+      const stated = sizeField ? (header[sizeField] ?? null) : null;
+      const isRight = stated === null || Math.abs(size / 1e6 - stated) <= stated / 100;
+      return { ...check, status: isRight ? "passed" : "failed", detail: isRight ? file : `the size of ${file} is ${Number((size / 1e6).toPrecision(4))} MB, not ${stated} MB (MC312)` };
+    }),
+  );
+}
+
+/** What is not checked of these contracts here, but by `medcontract preflight`. */
+const uncheckedOf = (ids) => [...new Set(tracks.filter((track) => ids.some((id) => id.startsWith(`${track.id}/`))).flatMap(({ unchecked }) => unchecked))];
 
 /** The records and headers of the other contract, or of one that stands in for it and has what the rule needs. */
 function otherOf(rule, groups) {
@@ -157,10 +202,19 @@ const OF_FILES = {
     for (const file of mine)
       for (const { value, locate } of file.records) if (known.has(keyOf(value, [rule.field]))) add(rule, file, locate([rule.field]));
   },
-  covers(rule, mine, other) {
-    const fields = fieldsOf(rule);
-    const there = new Set(mine.flatMap(recordsOf).map((value) => keyOf(value, fields)));
-    for (const key of new Set(other.records.map((value) => keyOf(value, fields)))) if (!there.has(key)) add(rule, mine[0], { value: JSON.parse(key).join(", ") });
+  covers(rule, mine, other, given) {
+    const pair = pairOf(mine[0].contract.id);
+    const fields = pair?.truth === rule.other ? pair.key : fieldsOf(rule);
+    const expected = new Set(other.records.map((value) => keyOf(value, fields)));
+    let missing;
+    if (pair?.truth === rule.other) {
+      const { answers, known } = given(pair);
+      missing = answers.missing(expected, known);
+    } else {
+      const there = new Set(mine.flatMap(recordsOf).map((value) => keyOf(value, fields)));
+      missing = [...expected].filter((key) => !there.has(key));
+    }
+    for (const key of missing) add(rule, mine[0], { value: JSON.parse(key).join(", ") });
   },
   "same-value"(rule, mine, other) {
     const theirs = new Map(other.records.map((value) => [get(value, rule.key), value]));

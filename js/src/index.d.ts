@@ -73,6 +73,8 @@ export interface Preflight {
   ready: boolean;
   checks: Check[];
   files: (Report & { path: string })[];
+  /** What `medcontract preflight` also checks for these contracts. */
+  unchecked: string[];
 }
 
 export interface PreflightOptions {
@@ -81,6 +83,8 @@ export interface PreflightOptions {
   only?: string[] | null;
   /** The contracts of which there must be a file. */
   submission?: string[];
+  /** The sizes of all files by name, to look for files that a document names; `isWhole` if there are no others beside them. */
+  listing?: { sizes: Map<string, number>; isWhole: boolean } | null;
   progress?: ((name: string, bytes: number) => void) | null;
 }
 

@@ -69,8 +69,9 @@ test("a submission is checked against the expected ids", async () => {
   assert.deepEqual(checks.map(({ id, status, detail }) => [id, status, detail]), [
     ["valid:predictions.csv", "passed", "lesions/predictions, 2 records"],
     ["there:lesions/predictions", "passed", ""],
-    ["coverage", "failed", "1 of 2"],
-    ["between", "failed", "1 problem"],
+    ["answers", "passed", "2 records"],
+    ["coverage", "failed", "1 of 2, and 1 other id"],
+    ["gate", "failed", "50 % processed (1 of 2), at least 95 % required: 1 more record needed (MC401)"],
   ]);
   assert.deepEqual(files[0].problems.map(({ code, line }) => [code, line]), [["MC303", 3], ["MC302", null]]);
 });

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import csv
 import gzip
 import hashlib
 import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,9 @@ def test_a_good_submission_is_ready(opened: Opened) -> None:
     result = opened.choose(LESIONS / "predictions.csv", LESIONS / "model.json")
     assert result.startswith("READY")
     assert "12 of 12" in result
+    unchecked = opened.page.inner_text(".verdict p:last-child")
+    assert unchecked.startswith("Not checked here: images, limits such as size and time, what needs the truth, ")
+    assert "The inference script exists" in unchecked  # beside the file, but the browser does not show it
 
 
 def test_drop_and_a_second_file(opened: Opened) -> None:
@@ -118,11 +122,17 @@ def test_archives(opened: Opened) -> None:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(LESIONS / "predictions.csv", "sent/predictions.csv")
         archive.write(LESIONS / "model.json", "sent/model.json")
-        archive.writestr("sent/readme.md", "hello")
         archive.writestr("__MACOSX/._model.json", "x")
+        archive.write(LESIONS / "toy.model", "sent/toy.model")
+    result = opened.drop("sent.zip", packed.getvalue())
+    assert result.startswith("NOT READY")
+    assert "sent/model.json refers to run_inference.py, which does not exist (MC311)" in result
+    assert "1 other file" in result
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.write(LESIONS / "run_inference.py", "sent/run_inference.py")
     result = opened.drop("sent.zip", packed.getvalue())
     assert result.startswith("READY")
-    assert "1 file not checked" in result
+    assert "2 files not checked" in result
     content = gzip.compress((LESIONS / "predictions.csv").read_bytes())
     assert opened.drop("predictions.csv.gz", content).startswith("READY")
 
@@ -215,6 +225,110 @@ def test_looks(browser: Any, lesions: Path, scheme: str) -> None:
     opened.page.close()
 
 
+# --- the verdict ---------------------------------------------------------------------------------
+
+_ERROR = {"error": "out of memory"}
+_CASES = {"triage": "inventory.csv", "extraction": "manifest.csv"}
+_SUBMISSIONS: dict[str, tuple[dict[str, str], Callable[[Any], Any]]] = {
+    "lesions": ({"predictions.jsonl": ""}, lambda record: {"image_id": record["image_id"], **_ERROR}),
+    "reports": (
+        {"predictions.json": "predictions"},
+        lambda record: {"report_id": record["report_id"], "run_id": record["run_id"], **_ERROR},
+    ),
+    "triage": ({"response.json": "responses"}, lambda record: {**record, "model_predictions": [], **_ERROR}),
+    "benchmark": ({"predictions.json": "predictions"}, lambda record: {**record, "prediction": {}, **_ERROR}),
+    "extraction": (
+        {"predictions/prescriptions.jsonl": "", "predictions/labs.jsonl": ""},
+        lambda record: (
+            {"doc_id": record["doc_id"], "parse_success": False, "exception": "out of memory"}
+            | {name: [] for name in ("medicamentos", "resultados") if name in record}
+        ),
+    ),
+}
+"""By track: the files of a submission with the key of their list, and what makes a record a failed one."""
+_CHANGES: dict[str, Callable[[list[Any], Callable[[Any], Any]], list[Any]]] = {
+    "good": lambda records, fail: records,
+    "one failed": lambda records, fail: [fail(records[0]), *records[1:]],
+    "two failed": lambda records, fail: [*map(fail, records[:2]), *records[2:]],
+    "all failed": lambda records, fail: list(map(fail, records)),
+    "missing": lambda records, fail: records[1:],
+    "unknown": lambda records, fail: [*records, {**records[0], _key(records[0]): "X-999"}],
+    "repeated": lambda records, fail: [*records, records[0]],
+    "repeated and failed": lambda records, fail: [*records, fail(records[0])],
+    "one invalid": lambda records, fail: [{**records[0], "surprise": 1}, *records[1:]],
+    "all invalid": lambda records, fail: [{**record, "surprise": 1} for record in records],
+    "most invalid": lambda records, fail: [records[0], *({**record, "surprise": 1} for record in records[1:])],
+    "empty": lambda records, fail: [],
+    "only another run": lambda records, fail: [{**records[0], "run_id": "2"}, *records[1:]],
+}
+
+
+def _key(record: Any) -> str:
+    return next(name for name in ("sample_id", "segment_id", "report_id", "image_id", "doc_id") if name in record)
+
+
+def _texts(track: str, change: Callable[[list[Any], Callable[[Any], Any]], list[Any]]) -> dict[str, str]:
+    """The files of the example's submission, in which the list of records is changed."""
+    found = {}
+    names, fail = _SUBMISSIONS[track]
+    for name, key in names.items():
+        if track == "lesions":
+            rows = list(csv.DictReader((LESIONS / "predictions.csv").read_text().splitlines()))
+            numbers = [{n: float(v) if n != "image_id" else v for n, v in row.items() if n != "error"} for row in rows]
+            found[name] = "".join(f"{json.dumps(record)}\n" for record in change(numbers, fail))
+        elif key:
+            whole = json.loads((EXAMPLES / track / name).read_bytes())
+            found[name] = json.dumps({**whole, key: change(whole[key], fail)})
+        else:
+            lines = (EXAMPLES / track / name).read_text().splitlines()
+            found[name] = "".join(f"{json.dumps(record)}\n" for record in change(list(map(json.loads, lines)), fail))
+    return found
+
+
+_JUDGED = ("header", "answers", "coverage", "gate")
+
+
+@pytest.mark.parametrize("track", _SUBMISSIONS)
+def test_the_verdict_is_that_of_preflight(browser: Any, tmp_path: Path, track: str) -> None:
+    names, _ = _SUBMISSIONS[track]
+    cases = EXAMPLES / track / _CASES.get(track, "cases.csv")
+    out = tmp_path / "check.html"
+    page = medcontract.check_page(*_contracts(track), cases=cases)
+    out.write_text(page, encoding="utf-8")
+    opened = Opened(browser, out)
+    submissions = {name: _texts(track, how) for name, how in _CHANGES.items()}
+    good = submissions["good"]
+    submissions["broken off"] = {name: text[: len(text) // 2] for name, text in good.items()}
+    submissions["without header"] = {
+        f"{name}l": "".join(f"{json.dumps(record)}\n" for record in json.loads(text)[key])
+        for (name, text), key in zip(good.items(), names.values(), strict=True)
+        if key
+    }
+    for what, texts in submissions.items():
+        if not texts:
+            continue
+        folder = tmp_path / what
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / name.rpartition("/")[2]).write_text(text, encoding="utf-8")
+        files = sorted(folder.iterdir())
+        expected = medcontract.preflight(*files, cases)
+        shown = opened.choose(*files)
+        assert shown.startswith("READY") == expected.ready, (track, what, shown)
+        titles = {check.title: check.status for check in expected.checks if check.id in _JUDGED}
+        found = opened.page.eval_on_selector_all(
+            ".checks li", "all => all.map(e => [e.querySelector('strong').textContent, e.className])"
+        )
+        assert {title: dict(found).get(title, "skipped") for title in titles} == titles, (track, what, shown)
+    assert opened.messages == []
+    opened.page.close()
+
+
+def _contracts(track: str) -> list[str]:
+    known = {each["id"]: each for each in json.loads((ROOT / "conformance" / "tracks.json").read_bytes())["tracks"]}
+    return [each["submission"] for each in known[track]["pairs"] if each["truth"]]
+
+
 # --- its text ------------------------------------------------------------------------------------
 
 
@@ -254,6 +368,18 @@ def test_the_page_of_a_challenge(browser: Any, tmp_path: Path) -> None:
     assert main([str(each) for each in call]) == 0
     opened = Opened(browser, out)
     assert opened.choose(write(tmp_path / "sent.jsonl", stroke_predictions())).startswith("READY")
+    first, *others = stroke_predictions()
+    failed = [{"case_id": first["case_id"], "error": "out of memory"}, *others]
+    sent = write(tmp_path / "sent.jsonl", failed)
+    assert "75 % processed (3 of 4), at least 95 % required: 1 more record needed" in opened.choose(sent)
+    lenient = STROKE.replace("min_processed = 0.95", "min_processed = 0.75")
+    (tmp_path / "challenge.toml").write_text(lenient)
+    out.unlink()
+    assert main([str(each) for each in call]) == 0
+    again = Opened(browser, out)
+    assert "At least 75 % are processed" in again.choose(sent)
+    assert again.result().startswith("READY")
+    again.page.close()
     settings = json.loads(re.findall(r"const settings = (.*);", out.read_text(encoding="utf-8"))[0])
     assert "stroke/truth" not in settings["contracts"], "of the truth it contains only ids"
     assert {name for each in settings["cases"] for record in each["records"] for name in record} == {"case_id"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import msgspec
@@ -18,13 +19,17 @@ from medcontract.contracts.messages import exported
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import Covers
 from medcontract.errors import CallError
+from medcontract.evaluation.settings import header_fields
 from medcontract.evaluation.template import expected_ids
 from medcontract.problems import pointer
 from medcontract.reading.source import Source
+from medcontract.scoring import tracks
+from medcontract.scoring.scorer import NO_OPTIONS, Scorer, percent
+from medcontract.scoring.track import Track
 
 _TEMPLATES = Path(__file__).parent / "templates" / "page"
 _PACKAGE = Path(__file__).parents[1]
-_MODULES = ("text", "messages", "json", "schema", "csv", "recognize", "rules", "check", "files")
+_MODULES = ("text", "messages", "json", "schema", "csv", "recognize", "rules", "check", "answers", "files")
 """Modules of `js/src`, each after what it imports."""
 _IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.MULTILINE)
@@ -90,8 +95,44 @@ def _expected(covering: Iterable[CompiledContract], cases: tuple[Source, str | N
 
 def _constants(contracts: Sequence[CompiledContract], settings: dict[str, object]) -> list[str]:
     known = {entry.id: _published(entry) for entry in contracts}
-    values = {"contracts": known, "texts": exported(), "settings": settings}
+    values = {"contracts": known, "texts": exported(), "tracks": exported_tracks(contracts), "settings": settings}
     return [f"const {name} = {msgspec.json.encode(value).decode()};" for name, value in values.items()]
+
+
+def exported_tracks(contracts: Iterable[CompiledContract]) -> list[dict[str, object]]:
+    """Return what `preflight` in other languages needs of the tracks of these contracts."""
+    ids = {entry.id for entry in contracts}
+    prefixes = {each.partition("/")[0] for each in ids}
+    return [_exported_track(track, ids) for track in tracks.listed() if track.id in prefixes]
+
+
+def _exported_track(track: Track, ids: Collection[str]) -> dict[str, object]:
+    """Return how records are paired with expected ids, when enough of them are processed, and what else is checked."""
+    calls = ((), *((name,) for name in track.roles.submissions))
+    scorers = [track.scorer(track.protocol, NO_OPTIONS, call) for call in calls]
+    pairs = {pair.submission: pair for scorer in scorers for pair in scorer.pairs}
+    minimum = Fraction(track.protocol["min_processed"])
+    in_truth = {name for truth in track.roles.truths for name in header_fields(registry.find(truth))}
+    images = ["images"] if track.linked_files.images else []
+    limits = ["limits such as size and time"] if type(scorers[0]).limits is not Scorer.limits else []
+    return {
+        "id": track.id,
+        "pairs": [
+            {"truth": None if pair.own_truth else pair.truth, "submission": pair.submission, "key": pair.key,
+             "run": pair.run, "default_run": pair.default_run, "can_fail": pair.can_fail}
+            for pair in pairs.values()
+            if pair.submission in ids
+        ],
+        "minimum": [str(minimum.numerator), str(minimum.denominator)],
+        "required": percent(minimum),
+        "header": [name for name in track.result_fields.needed if name not in in_truth],
+        "named": [
+            {"contract": each.contract, "field": each.field, "title": each.title, "size_mb": each.size_mb,
+             "required": each.required}
+            for each in track.linked_files.named
+        ],
+        "unchecked": [*images, *limits],
+    }  # fmt: skip
 
 
 def _published(entry: CompiledContract) -> dict[str, object]:

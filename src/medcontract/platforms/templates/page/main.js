@@ -40,20 +40,20 @@ function start(files) {
   worker.postMessage({ files, contract: $("contract").value });
 }
 
-function verdict(status, title, detail) {
+function verdict(status, title, ...texts) {
   const box = element("div", "", { class: `verdict ${status}` });
-  box.append(element("h2", title), element("p", detail));
+  box.append(element("h2", title), ...texts.map((text) => element("p", text)));
   $("result").append(box);
 }
 
-function show({ ready, checks, files, skipped, none }) {
+function show({ ready, checks, files, unchecked, skipped, none }) {
   if (none) {
     verdict("failed", "Nothing to check", "none of these files is a .json, .jsonl or .csv, plain or in a .zip or .gz");
   } else {
     const missing = checks.filter(({ status }) => status === "skipped").length;
     const failed = checks.filter(({ status }) => status === "failed").length;
     const outcome = ready ? `${checks.length - missing} of ${counted(checks.length, "check")} passed` : `${failed} of ${counted(checks.length, "check")} failed`;
-    verdict(ready ? "passed" : "failed", ready ? "READY" : "NOT READY", `${outcome}${missing ? `, ${missing} could not be made` : ""}.`);
+    verdict(ready ? "passed" : "failed", ready ? "READY" : "NOT READY", `${outcome}${missing ? `, ${missing} could not be made` : ""}.`, uncheckedText(checks, unchecked, skipped));
     const list = element("ul", "", { class: "checks" });
     for (const { status, title, detail } of checks) {
       const item = element("li", "", { class: status });
@@ -72,6 +72,13 @@ function show({ ready, checks, files, skipped, none }) {
     details.append(list);
     $("result").append(details);
   }
+}
+
+/** What the verdict is not about. */
+function uncheckedText(checks, unchecked, skipped) {
+  const left = checks.filter(({ status }) => status === "skipped").map(({ title, detail }) => `“${title}”${detail ? ` (${detail})` : ""}`);
+  const others = skipped.length ? [counted(skipped.length, "other file")] : [];
+  return `Not checked here: ${[...unchecked, ...others, "what needs the truth", ...left].join(", ")}. The verdict is about the rest.`;
 }
 
 function problemsOf({ path, contract, problems, errors, warnings, more }) {

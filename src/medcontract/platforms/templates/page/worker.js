@@ -5,9 +5,13 @@ const MOST_SHOWN = 200;
 const MOST_EXCERPTS = 100;
 const EXCERPT = 160;
 
-/** The files to check, each {name, open}; other files, and archives that cannot be read, each {name, reason}. */
+/**
+ * The files to check, each {name, open}; other files, and archives that cannot be read, each {name, reason}; and the sizes of
+ * all files by name, where they are in a folder or an archive.
+ */
 async function entriesOf(files) {
-  const [found, skipped, broken] = [[], [], []];
+  const [found, skipped, broken, sizes] = [[], [], [], new Map()];
+  let isWhole = false;
   for (const { name, file } of files) {
     let entries = [{ name, size: file.size, open: () => file.stream() }];
     if (/\.zip$/i.test(name))
@@ -15,14 +19,16 @@ async function entriesOf(files) {
         broken.push({ name, reason: error.message });
         return [];
       });
+    isWhole ||= /\.zip$/i.test(name) || name.includes("/");
     for (const entry of entries) {
+      sizes.set(entry.name, entry.size);
       const base = entry.name.split("/").pop();
       if (base.startsWith(".") || entry.name.includes("__MACOSX/")) continue;
       if (!DATA.test(base)) skipped.push({ name: entry.name, reason: "not a .json, .jsonl or .csv" });
       else found.push(/\.gz$/i.test(base) ? { ...entry, open: async () => (await entry.open()).pipeThrough(new DecompressionStream("gzip")) } : entry);
     }
   }
-  return [found, skipped, broken];
+  return [found, skipped, broken, { sizes, isWhole }];
 }
 
 /** The files in a .zip, from its directory at the end. */
@@ -85,7 +91,7 @@ async function excerpts(stream, wanted) {
 }
 
 async function check({ files, contract }) {
-  const [entries, skipped, broken] = await entriesOf(files);
+  const [entries, skipped, broken, listing] = await entriesOf(files);
   const total = entries.reduce((sum, { size }) => sum + size, 0);
   let [before, current, reported] = [0, null, 0];
   const progress = (name, read) => {
@@ -100,7 +106,7 @@ async function check({ files, contract }) {
     yield* pieces(await open());
   }
   const given = entries.map((entry) => ({ name: entry.name, source: bytesOf(entry), contract: contract || null }));
-  const result = await preflight(given, { cases: settings.cases, submission: settings.submission, only, progress });
+  const result = await preflight(given, { cases: settings.cases, submission: settings.submission, only, listing, progress });
   for (const [index, report] of result.files.entries()) {
     report.more = Math.max(0, report.problems.length - MOST_SHOWN) + report.omitted;
     report.problems = report.problems.slice(0, MOST_SHOWN).map((problem) => ({ ...problem, value: problem.value }));
