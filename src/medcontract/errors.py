@@ -230,10 +230,10 @@ def report_plugin_errors() -> Iterator[None]:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Write the traceback, which may contain values, to standard error, if MEDCONTRACT_DEBUG is set."""
+    """Write the traceback, which may contain values, to standard error, if MEDCONTRACT_DEBUG is set, not to 0."""
     import traceback
 
-    if os.environ.get(DEBUG):
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exception(error, file=sys.stderr)
 
 

@@ -301,3 +301,10 @@ def test_the_documented_pipeline() -> None:
     names["CLASSES"].remove("MEL")
     with pytest.raises(pandera.errors.SchemaErrors):
         names["predict"](names["cases"])
+
+
+def test_a_column_is_no_table() -> None:
+    """A column alone has the interface of tables, too."""
+    column: Any = pd.Series(["NV"])
+    with pytest.raises(CallError, match="table, got Series"):
+        medcontract.validate(column, "lesions/truth")

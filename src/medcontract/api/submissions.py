@@ -362,5 +362,9 @@ def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
             raise
         raise CallError(
             f"{os.fspath(given)}: expected a score, got {other}",
-            words("pass the output of ", command("score --format json --out FILE", "score(…).to_json()")),
+            words(
+                "pass the output of ",
+                command("score --format json --out FILE", "score(…).to_json()"),
+                "; of a ranking, verify its reports",
+            ),
         ) from None

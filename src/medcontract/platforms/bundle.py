@@ -122,7 +122,7 @@ class Plan(NamedTuple):
         packages = [
             f"{name}=={version}\n" for name, version in result_versions().items() if version and name not in own
         ]
-        return f"medcontract[parquet]=={self.settings.medcontract_version}\n{''.join(packages)}".encode()
+        return f"medcontract[parquet,stats]=={self.settings.medcontract_version}\n{''.join(packages)}".encode()
 
 
 def make_plan(

@@ -117,7 +117,10 @@ class Table:
             require(*ARROW)
             import pyarrow
 
-            table, self.nan_is_missing = pyarrow.table(table), False
+            try:
+                table, self.nan_is_missing = pyarrow.table(table), False
+            except pyarrow.ArrowInvalid:  # a column alone has the interface, too
+                raise CallError(f"expected a table, got {type(table).__name__}", TABLES) from None
             self.names = table.column_names
         elif is_rows(table):
             self.names = [str(name) for name in dict.fromkeys(name for row in table for name in row)]

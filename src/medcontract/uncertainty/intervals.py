@@ -68,7 +68,7 @@ def interval(figure: Resampled, sample: Sample, level: Fraction) -> Bounds | NoI
     found = _exact(figure, sample, level)
     if isinstance(found, NoInterval):
         return found
-    low, high = (shown(each, figure.scale) for each in found)
+    low, high = (shown(float(each), figure.scale) for each in found)  # not NumPy's
     return low, high
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import property_settings
 
 np = pytest.importorskip("numpy")
 
@@ -121,6 +122,7 @@ _ROWS = st.integers(1, 6).flatmap(
 )
 
 
+@property_settings(100)
 @given(_ROWS)
 def test_laws(columns: list[list[int]]) -> None:
     """Ranks as counted one by one, shares of being first that add up to 1, and shares of pairs that do, too."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.challenge_files import write as write_json
 from tests.interval_files import CHALLENGE, TRACKS, challenge_records, jsonl, submission
 from tests.scoring_files import guess, image, write
 from tests.support import ROOT
@@ -270,3 +271,35 @@ def test_worker_processes_do_not_matter(tmp_path: Path, monkeypatch: pytest.Monk
     one, two = (challenge.score(*files, cluster="patient", jobs=jobs) for jobs in (1, 2))
     assert one.to_json() == two.to_json()
     assert one.intervals is not None
+
+
+def test_equal_replicates_for_participants(tmp_path: Path) -> None:
+    """A figure that is the same in all replicates has plain bounds, which can be rounded, in every command."""
+    metric = 'kind = "auroc"\nfield = "p"\npositive = { field = "y", is = true }'
+    challenge = Challenge.load(
+        f"""
+id = "risk"
+key = "case_id"
+prediction = {{ p = {{ type = "number", min = 0, max = 1 }}, days = {{ type = "number", min = 0, max = 50 }} }}
+truth = {{ y = {{ type = "boolean" }}, days = {{ type = "number", min = 0, max = 50 }}, who = {{ type = "str" }} }}
+uncertainty = {{ cluster = "who" }}
+score = {{ headline = "total", sums = {{ total = {{ auroc = 1, mae = -0.02 }} }} }}
+[[metric]]
+name = "auroc"
+{metric}
+[[metric]]
+name = "mae"
+kind = "mae"
+field = "days"
+unprocessed = 50
+""".encode()
+    )
+    truth = [{"case_id": f"{n}", "y": n % 3 == 0, "days": n, "who": f"{n // 3}"} for n in range(30)]
+    sent = [{"case_id": true["case_id"], "p": 0.9 if true["y"] else 0.2, "days": n + 1} for n, true in enumerate(truth)]
+    files = (
+        f"risk/truth={write_json(tmp_path / 't.json', {'truth': truth})}",
+        f"risk/predictions={write_json(tmp_path / 'p.json', {'team_name': 'A', 'predictions': sent})}",
+    )
+    shown = challenge.score(*files, intervals=True, participant=True).to_dict()["intervals"]["figures"]
+    assert shown["/metrics/auroc"] == [0.7225, 1.0]  # 1 - z²/(10 + z²) for ten clusters, z² = 3.8415
+    assert challenge.leaderboard(*files, intervals=True, participant=True).submissions[0].valid
