@@ -297,7 +297,7 @@ export class Scanner {
       return new Broken("MC023", at, `${expected}, got a bare word`, about);
     }
     if (isBadByte(text, at)) return notUtf8(at);
-    if (rest[0] === "\xa0") return new Broken("MC010", at, expected, "replace the no-break space (U+00A0) by a plain space");
+    if (rest[0] === "\xa0") return new Broken("MC010", at, expected, "replace the no-break space (U+00A0) with a plain space");
     return new Broken("MC010", at, expected);
   }
 }

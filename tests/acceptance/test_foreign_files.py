@@ -46,7 +46,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "write.csv2": ("a.csv", b'"";"report_id";"urgency"\n"1";"R-1";"Urgent"\n', "separated by semicolons"),
     "two rows of names": ("a.csv", b",pred,pred\n,specialty,urgency\nreport_id,,\nR-1,Other,Urgent\n", "on line 2"),
     "strings": ("a.jsonl", _lines(json.dumps(RECORD)), "each line is a string with JSON in it"),
-    "header": ("a.jsonl", b'{"team": "x"}\n' + _lines(RECORD), "the first line is no record"),
+    "header": ("a.jsonl", b'{"team": "x"}\n' + _lines(RECORD), "the first line is not a record"),
     "log": ("a.jsonl", b"\n".join(b"2026-01-02 10:00:00 [INFO] " + json.dumps(RECORD).encode() for _ in range(4)),
             "each line has text before its record"),
 }  # fmt: skip

@@ -386,7 +386,7 @@ def test_no_data(content: bytes, name: str, message: str) -> None:
     ("reports/truth", "report_id,specialty,urgency,follow_up", "R-1,=VLOOKUP(A2;B:C;2),Urgent,true",
      {"the cell has a formula: export the values of the sheet"}),
     ("reports/truth", "report_id,specialty,urgency,follow_up", "the end of the table",
-     {"remove the line if it is no record; put a text with line breaks in double quotes"}),
+     {"remove the line if it is not a record; put a text with line breaks in double quotes"}),
     ("reports/truth", "report_id,specialty,urgency,follow_up", "<<<<<<< HEAD",
      {"resolve the conflict: keep one of both versions, and remove the three lines with the marks"}),
     ("reports/truth", "report_id,specialty,urgency,follow_up", "0,R-1,Other,Urgent,true\n1,R-2,Other,Urgent,true",

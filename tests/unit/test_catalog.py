@@ -260,7 +260,7 @@ def test_each_code_occurs() -> None:
 
 
 def test_codes_of_the_source() -> None:
-    """The codes that the package gives are those of the catalog."""
+    """The codes that the package gives are in the catalog."""
     used: set[str] = set()
     for path in (ROOT / "src" / "medcontract").rglob("*.py"):
         if path.name not in ("group.py", "explain.py"):  # which have them in examples

@@ -173,7 +173,7 @@ def _only_field(name: str, fields: Collection[str]) -> str | None:
 
 
 def _is_typo(name: str, field: str) -> bool:
-    """Return whether the names have the same words, of which one or more is misspelled. Digits are no typos."""
+    """Return whether the names have the same words, of which one or more is misspelled. Digits are not a typos."""
     mine, true = ([folded(word) for word in _WORD.findall(_CAMEL.sub("_", each))] for each in (name, field))
     return len(mine) == len(true) and all(
         a == b or (_is_near(a, b) and _DIGITS.findall(a) == _DIGITS.findall(b)) for a, b in zip(mine, true, strict=True)

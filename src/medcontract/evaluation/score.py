@@ -269,7 +269,7 @@ def _lists_with(truth: LoadedTruth, settings: Settings) -> set[str]:
 
 
 def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | None, Notes, Intervals | None]:
-    """Judge answers that can be scored. Also returns the tally that this is based on, and what it shows besides."""
+    """Judge answers that can be scored. Also returns the tally that this is based on, and what else it shows."""
     track, scorer = readings.truth.track, readings.truth.scorer
     answers = readings.answers
     refused = refused_by_gate(scorer, answers)

@@ -1,4 +1,4 @@
-"""What a wrong name or value can only mean. A name or value that may mean several things is not repaired."""
+"""Finds the only possible meaning of a wrong name or value. One that may mean several things is not repaired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repairs tables: separators, lines that are no records, columns and cells. Everything else stays, byte for byte."""
+"""Repairs tables: separators, lines without records, columns and cells. Everything else stays, byte for byte."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def fixed_rows(text: str) -> tuple[Repaired, bool]:
     if changed and any(row.cells and len(row.cells) != width for row in kept):
         return Repaired(text, []), False
     if changed:
-        repairs.insert(0, Repair(f"replaced {_SEPARATORS[separator]} by commas"))
+        repairs.insert(0, Repair(f"replaced {_SEPARATORS[separator]} with commas"))
         for row in kept:
             row.change(row.cells)
     repairs += _drop_empty_columns(kept)

@@ -108,7 +108,7 @@ class StrayRows:
     def hint(self, line: str) -> str | None:
         """Return the hint about such a row."""
         if not _SEPARATED.search(line) and len(self._header) > 2:
-            return "remove the line if it is no record; put a text with line breaks in double quotes"
+            return "remove the line if it is not a record; put a text with line breaks in double quotes"
         cells = _cells(line)
         is_longer = len(cells) == len(self._header) + 1 and cells[0].isdecimal()
         return _INDEX_ALONE if is_longer and self._has_index else None

@@ -1,4 +1,4 @@
-"""What was probably meant by the wrong keys of a record, a header or a document; hints about its values are added."""
+"""Hints about the wrong keys of a record, a header or a document; hints about its values are added."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def explain(source: Source, found: Recognized | NotRecognized) -> Finding | None
         return Finding("MC005", "each line is a string with JSON in it", hint, offset=source.start)
     if len(values) > 1 and all(isinstance(each, dict) and _is_a_record(each, None) for each in values[1:]):
         hint = "remove the line: a .jsonl file has no header; or write one .json file with the header and all records"
-        return Finding("MC005", "the first line is no record, unlike the others", hint, offset=source.start)
+        return Finding("MC005", "the first line is not a record, unlike the others", hint, offset=source.start)
     if log := foreign_files.log_lines(_first_lines(source.read(source.start, MOST_BYTES)), source.start):
         return log
     if before_json(source.head[source.start :]) is CSV:

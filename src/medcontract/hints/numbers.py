@@ -1,4 +1,4 @@
-"""What was probably meant by a wrong number: its spelling, a unit, a scale."""
+"""Hints about wrong numbers: their spelling, a unit, a scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was probably meant by a wrong value; hints about keys are added, if some are wrong."""
+"""Hints about wrong values: what was probably meant; hints about keys are added, if some are wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other processes have to load before they can do the work of this one: plugins and the challenge in use.
+"""Loads in other processes what they need to do the work of this one: plugins and the challenge in use.
 
 A worker of a cluster may run work of several calls with different plugins. It only uses plugins of its call, and
 refuses to work with another version of one of them: a result never depends on where it was computed.

@@ -32,7 +32,7 @@ _ROUNDS = 3
 """Slices per worker, unless they would be too small or too large."""
 _BLOCK = 1 << 20
 _NEAR_BORDER = 128 << 10
-"""Bytes in which the border between two rows is sought, and that are requested at a time of a file at an address."""
+"""Bytes that are searched for the border between two rows, and that one request to an address asks for."""
 
 
 class Span(NamedTuple):

@@ -307,7 +307,7 @@ def _unexpected(
         return word
     if rest[:1] >= b"\x80" and _is_not_utf8(rest):
         return not_utf8(data, at)
-    hint = "replace the no-break space (U+00A0) by a plain space" if rest.startswith(b"\xc2\xa0") else None
+    hint = "replace the no-break space (U+00A0) with a plain space" if rest.startswith(b"\xc2\xa0") else None
     return Broken("MC010", at, expected, hint)
 
 

@@ -92,7 +92,7 @@ _WORDS = {
 
 
 class FigureName(str):
-    """The name of a figure. Pages show it as words, with the name of the field beside."""
+    """The name of a figure. Pages show it as words, next to the name of the field."""
 
     __slots__ = ()
 

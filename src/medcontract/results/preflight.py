@@ -31,7 +31,7 @@ class Check(ResultItem, frozen=True, kw_only=True):
     _found: int = 0
     """The number of problems, listed or not."""
     _noted: bool = False
-    """The detail needs a look, although it is no problem of a file."""
+    """The detail needs attention, although it is not a problem of a file."""
 
     @property
     def warnings(self) -> int:

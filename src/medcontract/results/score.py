@@ -238,7 +238,7 @@ Subgroups = Annotated[tuple[Subgroup, ...], "Subgroups"]
 
 
 class Display(Struct, frozen=True, kw_only=True):
-    """What people are shown besides the output."""
+    """What people see in addition to the output."""
 
     headlines: dict[str, float | None] = {}
     """The figure that submissions are ranked by, then the one to show if that is undefined."""

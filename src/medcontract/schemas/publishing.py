@@ -61,7 +61,7 @@ def schema_by_id(contract_id: str, record: bool = False, draft: Draft = "2020-12
 
 
 def _lone_reference(node: Schema) -> Schema:
-    """Draft-07 ignores what is beside `$ref`; from a description there, generators of types make copies of a type."""
+    """Draft-07 ignores what is next to `$ref`; from a description there, generators of types make copies of a type."""
     if "$ref" not in node or len(node) == 1:
         return node
     return {word: value for word, value in node.items() if word != "$ref"} | {"allOf": [{"$ref": node["$ref"]}]}

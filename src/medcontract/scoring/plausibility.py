@@ -1,4 +1,4 @@
-"""What looks wrong in valid answers: texts that no model meant as an answer, and columns that never change.
+"""Finds what looks wrong in valid answers: texts that no model meant as an answer, and columns that never change.
 
 Nothing is changed or refused. `text_patterns.json` has the patterns, with what they mistake and miss. All texts of a
 batch are searched as one, and each of them again only if something is found, so that good answers cost little.

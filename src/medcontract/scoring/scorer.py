@@ -177,7 +177,7 @@ class Tally(Struct, kw_only=True):
     data: Any
     """The sum that the track needs, made of what `sums.added` can add."""
     context: Any = None
-    """What the track needs besides, and does not depend on the cases: a header, or auxiliary files."""
+    """What else the track needs, whatever the cases: a header, or auxiliary files."""
 
     def merge(self, other: Tally) -> Tally:
         """Return the tally of the cases of both; the context is the same."""
@@ -287,7 +287,7 @@ class Scorer(ABC):
         """Compute the figures under the protocol."""
 
     def notes(self, tally: Tally) -> Notes:
-        """Return what the tally shows besides, also if a figure is too large."""
+        """Return what else the tally shows, also if a figure is too large."""
         return Notes()
 
     # Optional: what `preflight` checks.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from medcontract.hints.lines import LastLine
 
 _MOST_LINES = 1000
-"""Lines among which the first record is sought."""
+"""Lines that are searched for the first record."""
 
 
 class JsonLinesReader(RecordReader):

@@ -119,7 +119,7 @@ class RecordReader:
         return finding
 
     def hint_for(self, raw: bytes) -> str | None:
-        """Return the hint about an invalid record that is no record at all."""
+        """Return the hint about an invalid record that is not a record at all."""
         return None
 
     def syntax_error(self, broken: Broken, record: LocatedRecord) -> Finding:
@@ -279,7 +279,7 @@ class RecordsValidator:
         self.broken = True
 
     def _explained(self, finding: Finding, offset: int | None) -> Finding:
-        """Return a finding about the syntax; the first ones say what the line is, if it is no record."""
+        """Return a finding about the syntax; the first ones say what the line is, if not a record."""
         self._unreadable += 1
         if offset is None or self._unreadable > _MOST_EXPLAINED or self.source.packed or self.source.in_archive:
             return finding
@@ -354,7 +354,7 @@ class RecordsValidator:
         hint = self.reader.hint_for(record.raw) if examined.findings else None
         for number, finding in enumerate(examined.findings):
             at = None if finding.offset is None else record.offset + finding.offset
-            same = finding.merged or (hint is not None and number > 0)  # the row is no record: one problem
+            same = finding.merged or (hint is not None and number > 0)  # the row is not a record: one problem
             self._collect(finding._replace(offset=at, merged=same), ref, hint)
         if examined.rest:
             self.collector.count_rest(examined.rest, index)

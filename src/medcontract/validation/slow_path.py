@@ -1,4 +1,4 @@
-"""What happens to invalid records: what is wrong with each, and which of them repeat a key."""
+"""Examines invalid records: what is wrong with each, and which of them repeat a key."""
 
 from __future__ import annotations
 

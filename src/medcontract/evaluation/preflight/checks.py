@@ -168,7 +168,7 @@ def _is_repeated(code: str) -> bool:
 
 
 def _is_not_about_columns(code: str) -> bool:
-    """Other columns of a list of expected ids are no doubt about it where the answers fit."""
+    """Ignore other columns of a list of expected ids where the answers fit."""
     return code != "MC510" and is_about_one_file(code)
 
 

@@ -1,1 +1,1 @@
-"""What each kind of result says: one function a kind makes its `Page`, for text, Markdown and HTML alike."""
+"""Pages of results: one function per kind makes its `Page`, for text, Markdown and HTML alike."""
