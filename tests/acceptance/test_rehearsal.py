@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import hmac
 import json
+import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import sqrt
 from pathlib import Path
@@ -20,6 +22,8 @@ from tests.support import ROOT, published
 
 import medcontract
 from medcontract import Challenge
+from medcontract.evaluation.rehearsal import PlatformOutcome
+from medcontract.platforms import trial
 
 EXAMPLES = ROOT / "examples"
 BUILT_IN = {
@@ -212,8 +216,87 @@ def test_ids_in_the_order_of_the_labels(tmp_path: Path, stroke: Callable[..., An
     """Neighbors have the same label far more often than by chance: a warning, which fails with --strict."""
     found = stroke(_truth(tmp_path, sorted(_labels())))
     assert (found["ok"], _statuses(found)["ids"]) == (True, "warning")
-    assert "in the order of their ids have the same answer" in _detail(found, "ids")
+    assert "in the order of their ids have the same label in" in _detail(found, "ids")
     assert stroke(_truth(tmp_path, sorted(_labels())), "--strict")["ok"] is False
+
+
+_DRAWN = random.Random(1)
+_STAYS = [(_DRAWN.randint(1, 9), _DRAWN.random() < 0.4, _DRAWN.randint(10_000, 99_999)) for _ in range(120)]
+"""Days, readmission and a random number of 120 stays."""
+_YES = {True: "yes", False: "no"}
+
+
+def _stay(number: int, days: int, readmitted: bool, drawn: int) -> dict[str, str]:
+    """Ids of a stay, by what they reveal."""
+    return {
+        "boolean": f"L-{drawn}-{str(readmitted).lower()}",
+        "boolean as a digit": f"L{drawn}_{int(readmitted)}",
+        "boolean as yes or no": f"{_YES[readmitted]}-{drawn}",
+        "number": f"L-{drawn}-{days}d",
+        "number with zeros": f"L-{drawn}-{days:03}",
+        "number in nearly all": f"L-{drawn}-{days if number % 20 else 17}",
+        "case numbers": f"{number}",
+        "case numbers with zeros": f"S-{number:04}",
+        "visits": f"P{number // 3 + 1}-{number % 3 + 1}",
+        "random numbers": f"L-{drawn}",
+        "random digits": f"L-{drawn}-{drawn % 9 + 1}",
+        "random bits": f"L-{drawn}-{drawn % 2}",
+        "random words": f"L-{drawn}-{_YES[drawn % 2 == 0]}",
+        "the same word": f"no-{drawn}-1",
+        "hashes": hashlib.sha256(str(drawn).encode()).hexdigest()[:12],
+    }
+
+
+@pytest.mark.parametrize(
+    ("ids", "fields"),
+    [
+        ("boolean", ["readmitted"]), ("boolean as a digit", ["readmitted", "readmission_risk"]),
+        ("boolean as yes or no", ["readmitted"]), ("number", ["days"]), ("number with zeros", ["days"]),
+        ("number in nearly all", ["days"]), ("case numbers", []), ("case numbers with zeros", []), ("visits", []),
+        ("random numbers", []), ("random digits", []), ("random bits", []), ("random words", []),
+        ("the same word", []), ("hashes", []),
+    ],
+)  # fmt: skip
+def test_ids_that_contain_answers(tmp_path: Path, stroke: Callable[..., Any], ids: str, fields: list[str]) -> None:
+    """Labels, booleans and numbers in ids fail, also of a field that is not predicted; what agrees by chance passes."""
+    rows = [(_stay(n, *stay)[ids], *stay[:2]) for n, stay in enumerate(_STAYS, 1)]
+    found = stroke(_stays(tmp_path, rows), toml=EXAMPLES / "stay/challenge.toml")
+    assert _statuses(found)["ids"] == ("failed" if fields else "passed")
+    assert re.findall(r"ids contain (\w+) \(1[12]\d of 120\)", _detail(found, "ids")) == fields
+
+
+def _stays(folder: Path, rows: Sequence[tuple[str, float, bool]]) -> Path:
+    path = folder / "truth.csv"
+    text = "".join(f"{case},{days},{str(readmitted).lower()}\n" for case, days, readmitted in rows)
+    path.write_text(f"stay_id,days,readmitted\n{text}")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("field", "order"),
+    [("readmitted", lambda stay: stay[1]), ("days", lambda stay: stay[0]), ("", lambda stay: stay[2])],
+)
+def test_one_of_two_fields_in_order(
+    tmp_path: Path, stroke: Callable[..., Any], field: str, order: Callable[[Any], int]
+) -> None:
+    """Each field is compared by itself: answers of which only one field is sorted differ in the other."""
+    rows = [(f"S{n:03}", *stay[:2]) for n, stay in enumerate(sorted(_STAYS, key=order))]
+    found = stroke(_stays(tmp_path, rows), toml=EXAMPLES / "stay/challenge.toml")
+    shown = f"cases next to each other in the order of their ids have the same {field} in "
+    assert (_statuses(found)["ids"], shown in _detail(found, "ids")) == (
+        ("warning", True) if field else ("passed", False)
+    )
+
+
+def test_days_in_order(tmp_path: Path, stroke: Callable[..., Any]) -> None:
+    """Numbers that are all different are sorted, too; among a few equal ones, two neighbors may be alike by chance."""
+    drawn = random.Random(2)
+    days = [each / 10 for each in drawn.sample(range(600), 120)]
+    for numbers, shown in ((sorted(days), "have the same days in 99%, by chance in 50%"), ([*days[:-1], days[-2]], "")):
+        rows = [(f"S{n:03}", each, stay[1]) for n, (each, stay) in enumerate(zip(numbers, _STAYS, strict=True))]
+        found = stroke(_stays(tmp_path, rows), toml=EXAMPLES / "stay/challenge.toml")
+        assert _statuses(found)["ids"] == ("warning" if shown else "passed")
+        assert shown in _detail(found, "ids")
 
 
 def test_a_figure_that_leaving_out_raises(call: Call, tmp_path: Path) -> None:
@@ -276,6 +359,15 @@ def test_through_the_bundle_of_a_platform(call: Call, platform: str) -> None:
     shown = {each["name"]: each["platform"] for each in found["submissions"]}
     assert shown["perfect"] == "scored"
     assert "50 % processed" in shown["half"]
+
+
+def test_the_reason_of_a_platform_that_differs(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text shows why the platform has no figures, and not only JSON."""
+    monkeypatch.setitem(trial._RUNS, "codabench", lambda *_: PlatformOutcome({}, "the program needs Python 3.11"))
+    given = ("--truth", EXAMPLES / "stroke/truth.csv", "--platform", "codabench")
+    ran = call("challenge", "rehearse", EXAMPLES / "stroke/challenge.toml", *given)
+    assert ran.code == 1
+    assert "perfect (the truth): 1.0000, on the platform – (the program needs Python 3.11)" in ran.out
 
 
 def test_a_built_in_track_through_a_bundle(rehearse: Call) -> None:

@@ -162,9 +162,11 @@ def _satisfy(values: Record, record: Record, first: Record) -> None:
 def imitation(definition: Definition) -> Imitation:
     """Describe how submissions of a challenge are made."""
     ids = Ids.of(definition.id)
+    labels = dict.fromkeys(name for m in definition.metrics for name in (m.truth_field, m.event_field) if name)
     return Imitation(
-        truth=ids.truth, submission=ids.predictions, answers=partial(right_answers, definition), tables=True
-    )
+        truth=ids.truth, submission=ids.predictions, answers=partial(right_answers, definition),
+        labels=tuple(labels), tables=True,
+    )  # fmt: skip
 
 
 def right_answers(definition: Definition, records: Sequence[Record]) -> list[Record]:

@@ -23,6 +23,7 @@ the files, and `score_result` makes the public `Score`.
     certainty     says how sure a ranking or a comparison is
     preflight     runs every check of a submission
     rehearsal     tries an evaluation with submissions that `imitating` makes from its truth
+    revealing     finds answers in the ids of a truth, and in the order of its cases
     compare       compares two scores
     verify        computes a score again
     protocols     shows, freezes and checks protocols

@@ -51,6 +51,10 @@ class Sheet:
         flat = all(not isinstance(value, list | dict) for answer in self.answers for value in answer.values())
         self.is_table = is_table and imitation.tables and flat and CSV.name in self.contract.containers
         self.fields = tuple(dict.fromkeys(name for answer in self.answers for name in answer))
+        self.columns = {name: [record.get(name) for record in truth] for name in imitation.labels}
+        """What must not be revealed, by field: labels of the truth, and answers."""
+        for name in self.fields:
+            self.columns.setdefault(name, [answer.get(name) for answer in self.answers])
 
     @property
     def name(self) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from math import sqrt
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from medcontract.addresses import is_table
@@ -17,6 +15,7 @@ from medcontract.evaluation.imitating import Made, Sheet, half_right, made, with
 from medcontract.evaluation.preflight.checks import preflight
 from medcontract.evaluation.ranking import feedback_on, figures_of_submission, leaderboard
 from medcontract.evaluation.result import described_input, title, versions
+from medcontract.evaluation.revealing import in_ids, in_order
 from medcontract.evaluation.settings import Settings
 from medcontract.evaluation.submissions import FoundSubmissions, Submission
 from medcontract.problems import plain_name, plural
@@ -40,8 +39,6 @@ _MISTAKES = {
 }
 """The heading of the check of each mistake, and the codes, or their beginnings, that name the right cause."""
 _MOST_LEFT_OUT, _MOST_RECORDS = 25, 200_000
-_STANDARD_ERRORS = 5
-"""From how many standard errors on neighboring answers are no longer alike by chance."""
 
 
 class PlatformOutcome(NamedTuple):
@@ -130,7 +127,8 @@ class _Rehearsal:
             value, shown = _headline(score), next(iter(outcome.figures.values()), None)
             same = shown == coarse(value) if outcome.figures else value is None and outcome.reason
             if not same:
-                self.differing.append(f"{each.name} ({each.about}): {number(value)}, on the platform {number(shown)}")
+                shown_there = number(shown) if outcome.figures else f"{number(shown)} ({platform})"
+                self.differing.append(f"{each.name} ({each.about}): {number(value)}, on the platform {shown_there}")
         ready = checklist.ready or (score.valid and score.decision == "NO-GO")
         return self.rehearsed(each.name, each.about, score, ready, codes, platform)
 
@@ -165,8 +163,8 @@ class _Rehearsal:
         self._check_leaving_out()
         for name, (heading, causes) in _MISTAKES.items():
             self._check_refused(name, heading, causes)
-        found = [message for sheet in self.sheets for message in _revealing(sheet)]
-        certain = any(message.startswith("ids contain") for message in found)
+        certain = [message for sheet in self.sheets for message in in_ids(sheet)]
+        found = [*certain, *(message for sheet in self.sheets for message in in_order(sheet))]
         self._add("ids", "The ids do not reveal the answers", not certain, "; ".join(found), warn=bool(found))
         self._check_baselines(baselines)
         if self.on_platform:
@@ -327,27 +325,3 @@ def _sheets(contest: Contest) -> list[Sheet]:
     if not found:
         raise CallError(f"no submission can be made from this truth of {contest.track.id}")
     return found
-
-
-def _revealing(sheet: Sheet) -> Iterator[str]:
-    """Yield what ids or their order say about answers."""
-    texts = [json.dumps(answer, sort_keys=True) for answer in sheet.answers]
-    keys = [" ".join(map(str, key.values())) for key in sheet.keys]
-    for name in sheet.fields:
-        values = [answer.get(name) for answer in sheet.answers]
-        named = {value for value in values if isinstance(value, str) and len(value) > 1}
-        if 1 < len(named) <= len(values) / 2:
-            told = sum(isinstance(v, str) and v.casefold() in k.casefold() for v, k in zip(values, keys, strict=True))
-            if told > len(values) / 2:
-                yield f"ids contain {name} ({told:,} of {len(values):,})"
-    count, shares = len(texts), Counter(texts)
-    if count < 3 or len(shares) < 2:
-        return
-    chance = sum(times * (times - 1) for times in shares.values()) / (count * (count - 1))
-    error = sqrt(chance * (1 - chance) / (count - 1))
-    orders = {"in the order of their ids": sorted(range(count), key=keys.__getitem__), "in the truth": range(count)}
-    for what, order in orders.items():
-        listed = [texts[case] for case in order]
-        alike = sum(one == other for one, other in pairwise(listed)) / (count - 1)
-        if error and alike > chance + _STANDARD_ERRORS * error:
-            yield f"cases next to each other {what} have the same answer in {alike:.0%}, by chance in {chance:.0%}"

@@ -277,6 +277,8 @@ class Imitation(Struct, frozen=True, kw_only=True):
     """The fields of a record that failed, without its key; empty if none can fail."""
     fixed: Callable[[JsonObject], JsonObject] = lambda record: {}
     """Returns the other fields that an answered record needs, which are not answers."""
+    labels: tuple[str, ...] = ()
+    """The fields of the truth that figures are computed from, and that may not be fields of an answer."""
     header: Mapping[str, str] = MappingProxyType({"team_name": "rehearsal"})
     """Header fields that the truth does not have."""
     describe: Callable[[Any], str] | None = None
