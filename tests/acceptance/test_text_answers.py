@@ -192,13 +192,23 @@ def test_years(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_constant_answer_would_be_better(call: Call, tmp_path: Path) -> None:
-    """All but two answers are wrong, and differ. Participants do not learn it: it depends on the labels."""
+    """All but two answers are wrong, and differ. Participants do not learn it: it depends on the labels.
+
+    A ranking is the same with and without reports, which show it, too.
+    """
     truth = [{**each, "specialty": "Oncology" if n < 12 else "Neurology"} for n, each in enumerate(TRUTH["reports"])]
     wrong = [answer({**each, "specialty": "Other" if n % 10 else each["specialty"]}) for n, each in enumerate(truth)]
     files = truth_file(tmp_path, "reports", truth), sent_file(tmp_path, "reports", wrong)
     message = "MC508 the same answer for all items would be better: specialty_accuracy"
     assert any(each.startswith(message) for each in call("score", *files, "--format", "json").json["warnings"])
     assert message not in call("score", *files, "--format", "json", "--participant").out
+    boards = [
+        call("leaderboard", *files, "--format", "json", *options).json
+        for options in ((), ("--reports", tmp_path / "reports"))
+    ]
+    assert boards[0] == boards[1]
+    assert boards[0]["submissions"][0]["valid"] is True
+    assert [path for path in (tmp_path / "reports").iterdir() if message in path.read_text(encoding="utf-8")]
 
 
 def test_inverted_scores(call: Call, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from medcontract.errors import (
 )
 from medcontract.evaluation.files import Files, GivenFile, gather, path_of
 from medcontract.evaluation.loading import LoadedTruth, read_auxiliary, read_truth
+from medcontract.evaluation.remarks import as_warning
 from medcontract.evaluation.result import Scored, environment
 from medcontract.evaluation.score import protocol_for, score_against, track_of
 from medcontract.evaluation.selection import reason_for, skipped_problems, unused_problems
@@ -266,7 +267,8 @@ class Contest:
 
     def slim(self, scored: Scored) -> Scored:
         """Return the score with only what a ranking needs: there may be thousands."""
-        verdict = replace(scored.verdict)
+        verdict, costly = replace(scored.verdict), set(map(as_warning, scored.costly))
+        verdict.warnings = tuple(text for text in verdict.warnings if text not in costly)
         if not scored.participant:
             verdict.warnings += scored.private
         if verdict.result is not None:
@@ -278,7 +280,7 @@ class Contest:
                 return self._unexpected(error)
         return replace(
             scored, verdict=verdict, problems=() if verdict.valid else first_error(scored.problems), private=(),
-            hints=(), remarks=tuple(each for each in scored.remarks if each.code in FLAGS), remediation=(),
+            hints=(), remarks=tuple(each for each in scored.remarks if each.code in FLAGS), costly=(), remediation=(),
             breakdown=(), pictures=(), tally=scored.tally if self.track.ranking.protocol else None,
             intervals=scored.intervals and replace(scored.intervals, figures={}, undefined={}, replicates=None),
         )  # fmt: skip

@@ -68,6 +68,10 @@ def as_problem(remark: Remark) -> Problem:
     return Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint)
 
 
+def as_warning(remark: Problem) -> str:
+    return f"{remark.code} {remark.message}{f': {remark.hint}' if remark.hint else ''}"
+
+
 def on_impressions(pairings: Iterable[Pairing]) -> Iterator[Problem]:
     """Find what all answers have in common, and should not."""
     for pairing in pairings:

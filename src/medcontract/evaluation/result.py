@@ -71,6 +71,8 @@ class Scored(Struct, kw_only=True):
     """What explains all unknown ids, if no id is right."""
     remarks: tuple[Problem, ...] = ()
     """What looks like a mistake. It is also among the warnings; participants do not see what reveals the truth."""
+    costly: tuple[Problem, ...] = ()
+    """The remarks that a ranking does not show, since finding them takes as long as the score."""
     team: str | None = None
     remediation: tuple[FailureMode, ...] = ()
     """What to fix first."""

@@ -21,6 +21,7 @@ from medcontract.evaluation.loading import (
 from medcontract.evaluation.near_misses import misspelled, near_misses
 from medcontract.evaluation.remarks import (
     as_problem,
+    as_warning,
     on_answers,
     on_constant_answer,
     on_figures,
@@ -218,8 +219,9 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         hints += all_are(str, track, "hints", scorer.hints(tally))
         if settings.scoring.breakdown:
             scored.breakdown = tuple(all_are(ItemBreakdown, track, "breakdown", scorer.breakdown(tally)))
+    scored.costly = tuple(map(as_problem, notes.costly))
     scored.remarks = tuple(_remarks(readings, verdict, notes, participant))
-    verdict.warnings += tuple(f"{r.code} {r.message}{f': {r.hint}' if r.hint else ''}" for r in scored.remarks)
+    verdict.warnings += tuple(map(as_warning, scored.remarks))
     scored.hints = (*hints, *(f"{each.message}: {each._value}" for each in scored.remarks if each._value))
     return scored
 
@@ -228,7 +230,7 @@ def _remarks(readings: Readings, verdict: Finished, notes: Notes, participant: b
     """Find what looks like a mistake."""
     truth, pairings = readings.truth, readings.pairings.values()
     yield from () if truth.reasons else on_answers(pairings, participant)
-    yield from (as_problem(each) for each in notes.remarks if not (participant and each.reveals_truth))
+    yield from (as_problem(r) for r in (*notes.remarks, *notes.costly) if not (participant and r.reveals_truth))
     yield from on_impressions(pairings)
     yield from map(as_problem, checked(truth.track, truth.scorer.oddities(readings.documents), Remark))
     yield from on_headers(readings.headers.values(), readings.documents.values())
@@ -285,7 +287,7 @@ def _verdict(readings: Readings, settings: Settings) -> tuple[Finished, Tally | 
         else:
             require_fields(track, answers.headers.values())
     if settings.complete and not settings.participant:
-        notes.remarks += tuple(on_constant_answer(track, scorer, answers, verdict))
+        notes.costly = tuple(on_constant_answer(track, scorer, answers, verdict))
     intervals = None
     if verdict.result is not None and settings.wants_intervals(track, scorer.protocol):
         from medcontract.scoring.resampling import intervals_of

@@ -201,6 +201,8 @@ class Notes(Struct, kw_only=True):
     """Warnings that participants do not see, since they reveal the truth."""
     remarks: tuple[Remark, ...] = ()
     """Warnings with a code, which `preflight` shows as problems."""
+    costly: tuple[Remark, ...] = ()
+    """More of them, which take as long to find as the score: a ranking does not show them."""
 
 
 class Finished(Struct, kw_only=True):
