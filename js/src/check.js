@@ -1,7 +1,7 @@
 // Checks one file against its contract, piece by piece.
 
 import contracts from "./contracts.js";
-import { Layout, endOfRow, isJson, isOpen, isTotal, linesIn, rowOf } from "./csv.js";
+import { Layout, endOfRow, isJson, isOpen, isTotal, linesIn, otherSeparator, rowOf } from "./csv.js";
 import { Broken, Scanner, afterEnd, endOfValue, findPlace, quickParse, readString, scan, skipSpace, trailingComma } from "./json.js";
 import { ofPath, ofColumn, renameHint, wrongNameHint } from "./messages.js";
 import { recognize } from "./recognize.js";
@@ -568,8 +568,9 @@ class File {
     const { contract } = this;
     const first = yield* this.row();
     if (!first) return this.empty();
+    const isKnown = (keys) => contract.columns.filter(({ column }) => keys.has(column)).length > 1;
     const mark = first.cells?.[0].startsWith("\ufeff");
-    const broken = mark ? ["MC032", "a byte order mark (U+FEFF) in the header", "remove it"] : isJson(first.raw) ? ["MC005", "this is JSON, not CSV", "name it .json, or .jsonl if each line is a record"] : first.problem;
+    const broken = mark ? ["MC032", "a byte order mark (U+FEFF) in the header", "remove it"] : isJson(first.raw) ? ["MC005", "this is JSON, not CSV", "name it .json, or .jsonl if each line is a record"] : (otherSeparator(first.raw, isKnown) ?? first.problem);
     if (broken) {
       const [code, message, hint] = broken;
       this.add({ code, message, hint, line: 1 });

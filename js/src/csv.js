@@ -57,6 +57,18 @@ function cellsOf(text, mayBeBad) {
   }
 }
 
+const SEPARATORS = { ";": "semicolons", "\t": "tabs", "|": "vertical bars" };
+
+/** What is wrong with a header that has one cell, but columns that fit if they are separated in another way; otherwise null. */
+export function otherSeparator(raw, fits) {
+  for (const [separator, name] of Object.entries(SEPARATORS)) {
+    const cells = raw.split(separator).map((cell) => stripBlanks(cell).replace(/^"(.*)"$/, "$1"));
+    if (!raw.includes(",") && cells.length > 1 && fits(new Set(cells)))
+      return ["MC005", `the columns are separated by ${name}, not by commas`, "separate the columns by commas"];
+  }
+  return null;
+}
+
 /** Whether the text of a header is that of a JSON file. */
 export const isJson = (raw) => JSON_START.test(raw);
 

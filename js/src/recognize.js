@@ -1,7 +1,7 @@
 // Recognizes the contract of a file from its keys: one contract has to match better than all others.
 
 import contracts from "./contracts.js";
-import { endOfRow, rowOf } from "./csv.js";
+import { endOfRow, otherSeparator, rowOf } from "./csv.js";
 import { endOfValue, skipSpace } from "./json.js";
 
 const URN = /^(?:urn:medcontract:|.*\/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v1(?:[.:]draft-07)?(?:\.json)?$/;
@@ -12,6 +12,9 @@ export function recognize(text, container, only, isWhole) {
   const seen = container === "csv" ? columnsOf(text, isWhole) : container === "json" ? outlineOf(text) : recordOf(text);
   const schema = URN.exec(seen.schema ?? "");
   if (schema && only.includes(`${schema[1]}/${schema[2]}`)) return { id: `${schema[1]}/${schema[2]}` };
+  const isColumns = (keys) => known.some((contract) => COSTS.columns({ keys }, contract) < Infinity);
+  const [code, message, hint] = (seen.header && otherSeparator(seen.header, isColumns)) ?? [];
+  if (code) return { problem: { code, message, hint } };
   const costs = known
     .map(({ id, ...contract }) => ({ id, cost: COSTS[seen.kind]?.(seen, contract) ?? Infinity }))
     .filter(({ cost }) => cost < Infinity)
@@ -60,7 +63,7 @@ function columnsOf(text, isWhole) {
   for (let at = 0; at < text.length; ) {
     const { closed, end } = endOfRow(text, at, isWhole || at === 0) ?? { closed: false, end: text.length };
     const row = rowOf(text.slice(at, end), closed, 1);
-    if (row) return { kind: row.cells ? "columns" : "none", keys: new Set(row.cells) };
+    if (row) return { kind: row.cells ? "columns" : "none", keys: new Set(row.cells), header: row.raw };
     at = end;
   }
   return { kind: "none", keys: new Set() };

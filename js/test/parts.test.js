@@ -101,3 +101,25 @@ test("the contract is recognized, or the problem says why not", async () => {
   const { contract, problems } = await validate("epoch,loss\n1,2\n");
   assert.deepEqual([contract, problems.map(({ code }) => code)], [null, ["MC009"]]);
 });
+
+test("a table with another separator is named as such", async () => {
+  const problems = async (text, contract) => (await check(text, contract, "csv")).problems.map(({ code, message }) => [code, message]);
+  const semicolons = [["MC005", "the columns are separated by semicolons, not by commas"]];
+  assert.deepEqual(await problems("image_id;label\na;NV\n"), semicolons);
+  assert.deepEqual(await problems("image_id;label\na;NV\n", "lesions/truth"), semicolons);
+  assert.deepEqual(await problems("epoch;loss\n1;2\n"), [["MC009", "the contract cannot be recognized: its keys match no contract"]]);
+});
+
+test("the processing gate is exact, and that of the worst run", async () => {
+  const cases = [{ contract: "reports/truth", records: Array.from({ length: 20 }, (_, n) => ({ report_id: `R${n}` })) }];
+  const answer = (n, run) => JSON.stringify({ report_id: `R${n}`, run_id: run, specialty: "Cardiology", urgency: "Routine", follow_up: true, processing_time_sec: 1 });
+  const failed = (n, run) => JSON.stringify({ report_id: `R${n}`, run_id: run, error: "out of memory" });
+  const lines = (run, failures) => Array.from({ length: 20 }, (_, n) => (n < failures ? failed : answer)(n, run));
+  const gate = async (...all) => {
+    const { checks } = await preflight([{ name: "p.jsonl", source: all.flat().join("\n") }], { cases });
+    const { status, detail } = checks.find(({ id }) => id === "gate");
+    return [status, detail];
+  };
+  assert.deepEqual(await gate(lines("1", 1)), ["passed", "19 of 20"]);
+  assert.deepEqual(await gate(lines("1", 0), lines("2", 2)), ["failed", "run 2: 90 % processed (18 of 20), at least 95 % required: 1 more record needed (MC401)"]);
+});

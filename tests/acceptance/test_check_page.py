@@ -113,7 +113,25 @@ def test_missing_cases_are_named(opened: Opened) -> None:
     rows = (LESIONS / "predictions.csv").read_text().splitlines(keepends=True)
     result = opened.choose(_file("p.csv", "".join(rows[:-1])))
     assert "11 of 12" in result
+    assert "an expected image has no record" in result
     assert rows[-1].split(",")[0] in result
+
+
+def test_the_same_problem_in_several_columns_is_shown_once(opened: Opened) -> None:
+    """As on the command line; and what an invalid record answers is not reported as missing."""
+    header, *rows = (LESIONS / "predictions.csv").read_text().splitlines()
+    bad = [f"{row.partition(',')[0]}{',7' * 10}," for row in rows]
+    result = opened.choose(_file("pct.csv", "\n".join([header, *bad]) + "\n"))
+    assert result.startswith("NOT READY")
+    assert "pct.csv is not valid" in result
+    assert result.count("MC105") == 1
+    assert "… the same for 'BCC', 'SK', 'SCC', 'VASC', 'DF', 'NV', 'NON', 'MEL', 'ON': 120 problems in all" in result
+    assert "not possible until pct.csv is fixed" in result
+    assert "an expected image has no record" not in result  # as in the test above, where one is missing
+    result = opened.choose(_file("pct.csv", "\n".join([header, *bad[:1], *rows[1:]]) + "\n"))
+    assert "12 of 12" in result
+    assert "91.7 % processed (11 of 12), at least 95 % required: 1 more record needed (MC401)" in result
+    assert "an expected image has no record" not in result
 
 
 def test_archives(opened: Opened) -> None:
@@ -145,6 +163,12 @@ def test_archives(opened: Opened) -> None:
         ("a.json", b'{"predictions": [{"image_id": "I-1",', "MC011"),
         ("a.csv", b"", "MC004"),
         ("a.csv", b"epoch,loss\n1,2\n", "cannot be recognized"),
+        (
+            "a.csv",
+            b"image_id;AK;BCC;SK;SCC;VASC;DF;NV;NON;MEL;ON\n",
+            "the columns are separated by semicolons, not by commas",
+        ),
+        ("a.csv", b'"image_id"\t"AK"\t"BCC"\t"SK"\t"SCC"\t"VASC"\t"DF"\t"NV"\n', "separated by tabs"),
         ("a.jsonl", b"\xff\xfe{\x00", "MC006"),
         ("a.txt", b"hello", "Nothing to check"),
     ],

@@ -4,8 +4,7 @@ const $ = (id) => document.getElementById(id);
 const source = new Blob([$("worker").textContent], { type: "text/javascript" });
 const ICONS = { passed: "✓", failed: "✗", skipped: "–" };
 const IN_WORDS = { passed: "passed", failed: "failed", skipped: "not checked" };
-const MOST_ALIKE = 3;
-const MOST_PLACES = 50;
+const MOST_NAMES = 20;
 let worker = null;
 
 function element(tag, text, attributes = {}) {
@@ -63,7 +62,7 @@ function show({ ready, checks, files, unchecked, skipped, none }) {
     }
     $("result").append(list);
   }
-  for (const file of files) if (file.problems.length) problemsOf(file);
+  for (const file of files) if (file.groups.length) problemsOf(file);
   if (skipped.length) {
     const details = element("details");
     details.append(element("summary", `${skipped.length} file${skipped.length === 1 ? "" : "s"} not checked`));
@@ -81,15 +80,11 @@ function uncheckedText(checks, unchecked, skipped) {
   return `Not checked here: ${[...unchecked, ...others, "what needs the truth", ...left].join(", ")}. The verdict is about the rest.`;
 }
 
-function problemsOf({ path, contract, problems, errors, warnings, more }) {
+function problemsOf({ path, contract, groups, errors, warnings, more }) {
   const section = element("section", "", { "aria-label": path });
   section.append(element("h3", path), element("p", `${contract ?? "contract not recognized"}: ${counted(errors, "error")}, ${counted(warnings, "warning")}`, { class: "detail" }));
   const list = element("ol", "", { class: "problems" });
-  const alike = new Map();
-  for (const problem of problems) {
-    const kind = `${problem.code} ${problem.message}`;
-    alike.set(kind, [...(alike.get(kind) ?? []), problem]);
-    if (alike.get(kind).length > MOST_ALIKE) continue;
+  for (const { first: problem, ...group } of groups) {
     const item = element("li", "", { class: problem.severity });
     const head = element("p");
     const place = problem.line === null ? "" : problem.column === null ? `line ${problem.line}` : `line ${problem.line}, column ${problem.column}`;
@@ -103,23 +98,20 @@ function problemsOf({ path, contract, problems, errors, warnings, more }) {
       item.append(lines);
     }
     if (problem.hint) item.append(element("p", `hint: ${problem.hint}`, { class: "hint" }));
+    if (group.count > 1) item.append(element("p", othersOf(group), { class: "detail" }));
     list.append(item);
   }
-  for (const [, same] of alike)
-    if (same.length > MOST_ALIKE) {
-      const [{ code, message, severity }] = same;
-      const shown = same.slice(MOST_ALIKE, MOST_ALIKE + MOST_PLACES);
-      const lines = shown.filter(({ value, line }) => value === undefined && line !== null).map(({ line }) => line);
-      const values = shown.map(({ value }) => value).filter(Boolean);
-      const rest = same.length - MOST_ALIKE > MOST_PLACES ? ", …" : "";
-      const places = [...values, ...(lines.length ? [`line${lines.length === 1 ? "" : "s"} ${lines.join(", ")}`] : [])].join(", ") + rest;
-      const item = element("li", "", { class: severity });
-      item.append(element("p", `${code}: ${counted(same.length - MOST_ALIKE, "more problem")} like this: ${message}`), element("p", places, { class: "detail" }));
-      list.append(item);
-    }
   section.append(list);
   if (more) section.append(element("p", `… and ${more.toLocaleString("en")} more.`));
   $("result").append(section);
+}
+
+/** The other problems of a group: in which fields, how many, and where. */
+function othersOf({ count, names, lines, values, isMore }) {
+  const named = names.slice(0, MOST_NAMES).map((name) => `'${name}'`).join(", ") + (names.length > MOST_NAMES ? ", …" : "");
+  const places = [...values, ...(lines.length ? [`line${lines.length === 1 ? "" : "s"} ${lines.join(", ")}`] : [])].join(", ") + (isMore ? ", …" : "");
+  const text = named ? `the same for ${named}: ${counted(count, "problem")} in all` : `and ${counted(count - 1, "more problem")} like this`;
+  return `… ${text}${places ? ` (${places})` : ""}`;
 }
 
 const counted = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;

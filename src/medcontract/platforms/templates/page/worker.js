@@ -4,6 +4,7 @@ const DATA = /\.(json|jsonl|ndjson|csv)(\.gz)?$/i;
 const MOST_SHOWN = 200;
 const MOST_EXCERPTS = 100;
 const EXCERPT = 160;
+const MOST_PLACES = 50;
 
 /**
  * The files to check, each {name, open}; other files, and archives that cannot be read, each {name, reason}; and the sizes of
@@ -90,6 +91,28 @@ async function excerpts(stream, wanted) {
   return found;
 }
 
+const SUBJECT = /^(?:column |an item of )?'([^']+)' /;
+const NUMBERS = /\d[\d.,]*/g;
+
+/** Problems that differ only in the field and the place, each {first, count, names, lines, values}: the first is shown as a whole. */
+function grouped(problems) {
+  const groups = new Map();
+  for (const problem of problems) {
+    const { code, severity, message, hint, field, pointer, line, value } = problem;
+    const [start, name] = SUBJECT.exec(message) ?? ["", null];
+    const where = name === null ? (field ?? pointer.replace(/\/\d+/g, "/*")) : "";
+    const key = JSON.stringify([code, severity, message.slice(start.length).replace(NUMBERS, "#"), (hint ?? "").replace(NUMBERS, "#"), where]);
+    if (!groups.has(key)) groups.set(key, { first: { ...problem, name, value }, count: 0, names: new Set(), lines: new Set(), values: new Set() });
+    const group = groups.get(key);
+    group.count += 1;
+    if (name !== null && name !== group.first.name) group.names.add(name);
+    if (value !== undefined && group.count > 1) group.values.add(value);
+    else if (line !== null && line !== group.first.line) group.lines.add(line);
+  }
+  const first = (set) => [...set].slice(0, MOST_PLACES);
+  return [...groups.values()].map(({ names, lines, values, ...group }) => ({ ...group, names: [...names], lines: first(lines), values: first(values), isMore: lines.size + values.size > MOST_PLACES }));
+}
+
 async function check({ files, contract }) {
   const [entries, skipped, broken, listing] = await entriesOf(files);
   const total = entries.reduce((sum, { size }) => sum + size, 0);
@@ -108,12 +131,15 @@ async function check({ files, contract }) {
   const given = entries.map((entry) => ({ name: entry.name, source: bytesOf(entry), contract: contract || null }));
   const result = await preflight(given, { cases: settings.cases, submission: settings.submission, only, listing, progress });
   for (const [index, report] of result.files.entries()) {
-    report.more = Math.max(0, report.problems.length - MOST_SHOWN) + report.omitted;
-    report.problems = report.problems.slice(0, MOST_SHOWN).map((problem) => ({ ...problem, value: problem.value }));
-    const wanted = new Map(report.problems.slice(0, MOST_EXCERPTS).filter(({ line }) => line).map(({ line, column }) => [line, column]));
+    const groups = grouped(report.problems);
+    report.groups = groups.slice(0, MOST_SHOWN);
+    report.more = groups.slice(MOST_SHOWN).reduce((sum, { count }) => sum + count, report.omitted);
+    delete report.problems;
+    const first = report.groups.map((group) => group.first);
+    const wanted = new Map(first.slice(0, MOST_EXCERPTS).filter(({ line }) => line).map(({ line, column }) => [line, column]));
     if (!wanted.size) continue;
     const shown = await excerpts(await entries[index].open(), wanted);
-    for (const problem of report.problems) if (shown.has(problem.line)) problem.excerpt = shown.get(problem.line);
+    for (const problem of first) if (shown.has(problem.line)) problem.excerpt = shown.get(problem.line);
   }
   for (const { name, reason } of broken) result.checks.push({ status: "failed", title: `${name} can be read`, detail: reason });
   return { ...result, ready: result.ready && !broken.length, skipped, none: entries.length + broken.length === 0 };
