@@ -303,6 +303,8 @@ class Source:
 
     def read(self, offset: int, length: int) -> bytes:
         """Read at most `length` bytes from an offset, without allocating more memory than the file can fill."""
+        if 0 <= length <= len(self.head) - offset:
+            return self.head[offset : offset + length]
         most = self.size * (MAX_DEFLATED if self.packed else 1)
         with self.open() as stream:
             stream.seek(offset)

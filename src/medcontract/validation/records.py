@@ -281,7 +281,8 @@ class RecordsValidator:
     def _explained(self, finding: Finding, offset: int | None) -> Finding:
         """Return a finding about the syntax; the first ones say what the line is, if not a record."""
         self._unreadable += 1
-        if offset is None or self._unreadable > _MOST_EXPLAINED or self.source.packed or self.source.in_archive:
+        is_slow = self.source.in_archive or (self.source.packed and (offset or 0) > LINES_BLOCK)
+        if offset is None or self._unreadable > _MOST_EXPLAINED or is_slow:
             return finding
         from medcontract.hints.lines import conflict_marker
 
