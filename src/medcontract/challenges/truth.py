@@ -90,7 +90,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _clusters(definition: Definition, columns: Mapping[str, Column]) -> Iterator[tuple[Path, Finding]]:
-    """A case without a cluster is one of its own."""
+    """Report too few or too uneven clusters; a case without one is its own cluster."""
     cluster = definition.uncertainty.cluster
     times = Counter(columns[cluster] if cluster else ())
     sizes = sorted([*[1] * times.pop(None, 0), *times.values()])

@@ -176,7 +176,7 @@ class Document(StrictModel):
 
 
 def variant(value: object) -> str:
-    """A record with an `error` (not null, not blank) is a failed one, regardless of its other keys."""
+    """Choose the variant: a record with an `error` (not null, not blank) failed, regardless of its other keys."""
     error = value.get("error") if isinstance(value, dict) else getattr(value, "error", None)
     none = error is None or (isinstance(error, str) and not error.strip(BLANKS))
     return ANSWERED if none else FAILED

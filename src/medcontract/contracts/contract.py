@@ -121,7 +121,7 @@ class RecordSink(Protocol):
     """Receives the valid records of a collection, for scoring, and keeps what it needs of them."""
 
     def begin(self) -> None:
-        """A file starts."""
+        """Start a file."""
         ...
 
     def take(self, records: Validated[Sequence[object]]) -> Sequence[tuple[int, Finding]]:
@@ -129,9 +129,9 @@ class RecordSink(Protocol):
         ...
 
     def reject(self, parsed: object) -> Sequence[Finding]:
-        """An invalid record, as it was read: JSON, a record, or None. Returns what else is wrong with it."""
+        """Take an invalid record, as it was read: JSON, a record, or None. Returns what else is wrong with it."""
         ...
 
     def end(self, complete: bool) -> None:
-        """The file ends. If it is not `complete`, it could not be read to the end, and counts as having no records."""
+        """End the file. If it is not `complete`, it could not be read to the end, and counts as having no records."""
         ...

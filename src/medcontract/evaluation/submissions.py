@@ -274,7 +274,7 @@ class Teams(NamedTuple):
     attempts: Attempts = "all"
 
     def of(self, number: int) -> str | None:
-        """The team of a submission, by its number in the call."""
+        """Return the team of a submission, by its number in the call."""
         listed = self.listed[number] if self.listed else None
         return listed and listed[1]
 

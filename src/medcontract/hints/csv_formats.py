@@ -218,7 +218,7 @@ def _delimiter_hint(
 
 
 def _quoted_lines(start: _Start, fits: Fits) -> Finding | None:
-    """Each line is in quotes as a whole."""
+    """Recognize lines that are in quotes as a whole."""
     header = _cells(start.lines[0])
     if len(header) != 1 or not fits(frozenset(header[0].split(","))):
         return None

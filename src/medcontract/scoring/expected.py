@@ -229,7 +229,7 @@ class ExpectedItems(NamedTuple):
     """For some fields of the truth, the value of each item."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """One block of bytes is far quicker to send than a million keys."""
+        """Send one block of bytes, which is far quicker than a million keys."""
         return _expected_items, (marshal.dumps(self.keys, 2), *self[1:])
 
 

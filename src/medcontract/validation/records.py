@@ -273,7 +273,7 @@ class RecordsValidator:
                 self._warn_of_total(item, index - 1)
 
     def _break_off(self, finding: Finding) -> None:
-        """The rest of the file cannot be read."""
+        """Report that the rest of the file cannot be read."""
         self._release()
         self.collector.add(self._explained(finding, finding.offset))
         self.broken = True

@@ -100,7 +100,7 @@ class TableReader(RecordReader):
             self._lacks(name)
 
     def ref_of_earlier(self, ref: Ref) -> Ref:
-        """Its line was not kept; a second pass finds it."""
+        """Leave the line, which was not kept, to a second pass."""
         return Ref(UNKNOWN, UNKNOWN, ref.record)
 
     def hint_for(self, raw: bytes) -> str | None:

@@ -266,7 +266,7 @@ def _figures(board: Leaderboard) -> list[str]:
 
 
 def _item(entry: LeaderboardEntry) -> Outcome:
-    """A submission that is not ranked: its first reasons and its first problem, without values of records."""
+    """Show a submission that is not ranked: its first reasons and its first problem, without values of records."""
     reasons = [f"reason: {reason}" for reason in entry.reasons[:_MOST_REASONS]]
     if entry.valid:
         reasons = ["reason: it does not have the figure that submissions are ranked by"]

@@ -70,7 +70,7 @@ def _aligned(rows: Sequence[tuple[str, ...]], indent: str = "") -> list[Line]:
 
 
 def normalization(found: Normalization, view: View) -> Page:
-    """Each text, the steps that changed it, and its normalized and tight forms."""
+    """Show each text, the steps that changed it, and its normalized and tight forms."""
     lines: list[Line] = []
     for each in found.texts:
         lines += [[""]] * bool(lines) + [[Styled(each.text, "strong")]]

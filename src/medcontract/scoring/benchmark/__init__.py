@@ -317,7 +317,7 @@ _LEXICON = Option(name="lexicon", metavar="FILE", contract="benchmark/lexicon", 
 
 
 def _complete(protocol: Protocol, options: ScoringOptions) -> Protocol:
-    """A custom lexicon and custom metrics change the fingerprint."""
+    """Add a custom lexicon and custom metrics, which change the fingerprint."""
     protocol = in_one_order(protocol).following("lexicon", terms_of(options).sha256)
     custom = checked_custom_metrics(protocol)
     return protocol.following("own_metrics", ", ".join(custom)) if custom else protocol

@@ -216,7 +216,7 @@ class OwnTruth(Expected):
         return ()
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
-        """An invalid record: its reference still counts, if that is valid and the ids are known."""
+        """Take an invalid record: its reference still counts, if that is valid and the ids are known."""
         task, sample = (read_field(parsed, name) for name in KEY)
         if isinstance(task, str) and isinstance(sample, str):
             reference = _valid_answer(read_field(parsed, "reference"))
@@ -234,7 +234,7 @@ class OwnTruth(Expected):
         self._content.add([_Known(item.task, item.sample, said)])
 
     def _add_sample(self, item: Item) -> None:
-        """A repeated sample is not processed, whatever its records say."""
+        """Add a sample; a repeated one is not processed, whatever its records say."""
         number = self.add((item.task, item.sample), item)
         one = self.items[number]
         if one is not item:
