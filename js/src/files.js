@@ -87,12 +87,11 @@ const MOST_FOUND = 10_000;
 const containerByName = (name) => /\.(json|jsonl|ndjson|csv)(?:\.gz)?$/i.exec(name)?.[1].toLowerCase().replace("ndjson", "jsonl") ?? null;
 
 function checklist(checked, groups, submission) {
-  const number = (count) => count.toLocaleString("en");
   const checks = checked.map(({ name, report: { contract, ok, records } }) => ({
     id: `valid:${name}`,
     title: `${name} is ${ok ? "" : "not "}valid`,
     status: ok ? "passed" : "failed",
-    detail: [contract ?? "contract not recognized", records === null ? "" : `${number(records)} records`].filter(Boolean).join(", "),
+    detail: [contract ?? "contract not recognized", records === null ? "" : plural(records, "record")].filter(Boolean).join(", "),
   }));
   for (const id of submission)
     checks.push({ id: `there:${id}`, title: `There is a file of ${id}`, status: groups.has(id) ? "passed" : "failed", detail: "" });

@@ -123,3 +123,12 @@ test("the processing gate is exact, and that of the worst run", async () => {
   assert.deepEqual(await gate(lines("1", 1)), ["passed", "19 of 20"]);
   assert.deepEqual(await gate(lines("1", 0), lines("2", 2)), ["failed", "run 2: 90 % processed (18 of 20), at least 95 % required: 1 more record needed (MC401)"]);
 });
+
+test("without a submission nothing is ready", async () => {
+  const { ready, checks } = await preflight([{ name: "truth.csv", source: "image_id,label\na,NV\n" }]);
+  assert.equal(ready, false);
+  assert.deepEqual(checks.map(({ title, status, detail }) => [title, status, detail]), [
+    ["truth.csv is valid", "passed", "lesions/truth, 1 record"],
+    ["There is a file with answers", "failed", "needs lesions/predictions"],
+  ]);
+});
