@@ -71,6 +71,16 @@ export async function validate(source, { contract = null, container = null, only
   return file.report();
 }
 
+/** Scan a value in a text that goes on with `next`: then `1e` and `fals` do not break off. */
+function scanPart(raw, next) {
+  try {
+    scan(raw);
+  } catch (error) {
+    if (error.code === "MC011" && next !== undefined) scan(raw + next);
+    throw error;
+  }
+}
+
 class File {
   constructor(contract, container, seen, only, window) {
     Object.assign(this, { container, seen, only, window, found: [], omitted: { error: 0, warning: 0 }, broken: false });
@@ -354,7 +364,7 @@ class File {
     if ("}],:".includes(first)) throw noValue(this.text, this.at);
     if (first === "[") {
       this.at += 1;
-      return yield* this.items(1, (raw) => this.shifted(() => scan(raw)));
+      return yield* this.items(1, (raw) => this.shifted(() => scanPart(raw, this.text[this.at + raw.length])));
     }
     while (!this.done) yield* this.more();
     const { text, at } = this;
@@ -400,7 +410,7 @@ class File {
       } else {
         if (next === undefined || "}],:".includes(next)) throw noValue(this.text, this.at);
         const raw = yield* this.raw(1);
-        this.shifted(() => scan(raw));
+        this.shifted(() => scanPart(raw, this.text[this.at + raw.length]));
         this.members.push({ ...member, raw });
         this.at += raw.length;
       }

@@ -289,7 +289,7 @@ class JsonFile:
         offset = window.base + window.at
         if first == b"[":
             for record in self._items(window, lambda raw: None):
-                check_syntax(record.raw, record.offset)
+                check_syntax(record.raw, record.offset, window.data[window.at : window.at + 1])
             return Member("", offset, b"[]", offset)
         start = window.data[window.at : window.at + MOST_BYTES]
         raw = window.cut()
@@ -314,7 +314,7 @@ class JsonFile:
                 raw = b"[]"
             else:
                 raw = window.cut()
-                check_syntax(raw, offset)
+                check_syntax(raw, offset, window.data[window.at : window.at + 1])
             self.header.append(Member(key, key_offset, raw, offset, raw_key))
 
     def _items(self, window: Window, decode: Decode) -> Iterator[LocatedRecord]:
@@ -428,13 +428,18 @@ def _moved(offset: int) -> Iterator[None]:
         raise
 
 
-def check_syntax(raw: bytes, offset: int = 0) -> None:
-    """Raise the syntax error of a value, if it has one."""
+def check_syntax(raw: bytes, offset: int = 0, after: bytes = b"") -> None:
+    """Raise the syntax error of a value, if it has one. `after`: what follows it; `1e` breaks off only at the end."""
     try:
         _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         with _moved(offset):
-            scan(raw)
+            try:
+                scan(raw)
+            except Broken as broken:
+                if broken.code == "MC011" and after:
+                    scan(raw + after)
+                raise
 
 
 def is_json(source: Source) -> bool:
