@@ -127,10 +127,10 @@ class CallOptions:
         from medcontract.evaluation.named_tables import given_tables
 
         given = list(given)
-        tables = [file for file in given if is_table(file)]
+        tables = [file for file in given if not isinstance(file, str | os.PathLike) and is_table(file)]
         frames = {name: value for name, value in self._named.items() if is_table(value)}
         named = {name: value for name, value in self._named.items() if isinstance(value, str | os.PathLike)}
-        paths = as_paths(file for file in given if not is_table(file))
+        paths = as_paths(file for file in given if not is_table(file)) if tables else as_paths(given)
         read = [*self._track_files, self.protocol]
         found = given_files(paths, self.contract, schema, read, self.limits, self.excluded, named)
         if self.excluded and self.notice:
