@@ -16,6 +16,7 @@ from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.csv_rows import CsvFile
 from medcontract.reading.json_stream import JsonFile, Member
 from medcontract.reading.limits import Limits
+from medcontract.reading.located_records import Landmark
 from medcontract.reading.source import Source, Unreadable, file_state, open_file, open_source
 from medcontract.scoring import tracks
 from medcontract.scoring.expected import Expected, ExpectedItems
@@ -24,7 +25,7 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions
 from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import validator_for
-from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules
+from medcontract.validation.records import RecordsValidator, begin_list_rules
 from medcontract.validation.report import ProblemCollector
 from medcontract.validation.tables import TableReader
 

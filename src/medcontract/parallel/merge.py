@@ -22,12 +22,12 @@ from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import spans
 from medcontract.reading.csv_rows import line_breaks
 from medcontract.reading.json_stream import JsonFile
-from medcontract.reading.located_records import Broken, TooLarge, one_by_one
+from medcontract.reading.located_records import Broken, Landmark, TooLarge, one_by_one
 from medcontract.reading.source import Unreadable
 from medcontract.scoring.pairing import Pairing
 from medcontract.validation.dispatch import Part, container_for, report_read, validator_for
 from medcontract.validation.json_objects import JsonReader
-from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules, settle_parts
+from medcontract.validation.records import RecordsValidator, begin_list_rules, settle_parts
 from medcontract.validation.report import MOST_KINDS
 from medcontract.validation.tables import TableReader
 

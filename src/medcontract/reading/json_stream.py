@@ -1,10 +1,9 @@
 """A `.json` file as a header and a stream of records, never completely in memory.
 
-The file is one object. All members except the list of records are small and kept; the records are cut
-out one by one. The end of a record is guessed first: two consecutive records show what separates
-records (`}, {"case_id"`), and the next such separator is very likely the next border. The guess is right if
-and only if the bytes up to it are a complete JSON value, which decoding proves anyway; if it is wrong,
-brackets are counted.
+The file is one object. All members except the list of records are small and kept; the records are cut out one by one.
+The end of a record is guessed first: two records show what separates them (`}, {"case_id"`), and the next such
+separator is very likely the next border. The guess is right if and only if the bytes up to it are a complete JSON
+value, which decoding proves anyway; if it is wrong, brackets are counted.
 """
 
 from __future__ import annotations
@@ -437,8 +436,7 @@ def check_syntax(raw: bytes, offset: int = 0, after: bytes = b"") -> None:
             try:
                 scan(raw)
             except Broken as broken:
-                if broken.code == "MC011" and after:
-                    scan(raw + after)
+                scan(raw + after if broken.code == "MC011" else raw)
                 raise
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -85,3 +85,13 @@ def too_large(limit: int, offset: int | None, ref: Ref | None = None) -> Finding
         words("remove what the contract does not require, or raise the limit with ", option("--max-record")),
         offset=offset, ref=ref,
     )  # fmt: skip
+
+
+class Landmark(NamedTuple):
+    """A place in a file between two records."""
+
+    record: int
+    """The index of the next record."""
+    offset: int
+    keys: Sequence[int]
+    """How many keys each rule about unique keys has seen."""

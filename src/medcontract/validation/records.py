@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from os.path import basename
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -20,6 +20,7 @@ from medcontract.problems import Finding, Ref
 from medcontract.reading.limits import LINES_BLOCK
 from medcontract.reading.located_records import (
     Broken,
+    Landmark,
     Located,
     LocatedRecord,
     RecordBlock,
@@ -34,7 +35,6 @@ from medcontract.validation.report import ProblemCollector, make_report
 if TYPE_CHECKING:
     from medcontract.contracts.rules import KeyIndex
     from medcontract.validation.slow_path import SlowPath
-
 
 Recognition = Recognized | Finding | NotRecognized
 """The contract of a file, why the file cannot be read, or why its contract is not clear."""
@@ -154,16 +154,6 @@ _MOST_LANDMARKS = 4096
 _MOST_EXPLAINED = 200
 Progress = Callable[[int, int], None]
 """Called regularly with the number of bytes read and the total."""
-
-
-class Landmark(NamedTuple):
-    """A place in a file between two records."""
-
-    record: int
-    """The index of the next record."""
-    offset: int
-    keys: Sequence[int]
-    """How many keys each rule about unique keys has seen."""
 
 
 class RecordsValidator:

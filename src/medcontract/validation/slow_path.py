@@ -20,10 +20,10 @@ from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.problems import Finding, Path, Ref
 from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
-from medcontract.reading.located_records import Broken, Located, LocatedRecord, TooLarge
+from medcontract.reading.located_records import Broken, Landmark, Located, LocatedRecord, TooLarge
 from medcontract.reading.source import Unreadable
 from medcontract.types import JsonObject
-from medcontract.validation.records import Landmark, RecordsValidator
+from medcontract.validation.records import RecordsValidator
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
