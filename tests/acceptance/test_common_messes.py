@@ -238,7 +238,8 @@ def test_large_files_are_explained_by_their_start() -> None:
     ("93 %", "processing_time_sec", "without %"),
     ("1.5 s", "processing_time_sec", "without the unit"),
     ("NaN", "processing_time_sec", "write the reason into 'error'"),
-    ("#N/A", "processing_time_sec", "use null or an empty cell"),
+    ("N/A", "processing_time_sec", "write the reason into 'error'"),
+        ("#N/A", "processing_time_sec", "a spreadsheet found no value for the cell"),
     ("Sí", "follow_up", "write true without quotes"),
     ("FALSO", "follow_up", "write false without quotes"),
     ("WAHR", "follow_up", "write true without quotes"),
@@ -346,6 +347,7 @@ def test_lost_zeros_of_ids(key: Any, ids: set[Any], found: bool) -> None:
         ("año".encode("cp1252"), "Windows-1252"), ("“quoted” text".encode("cp1252"), "Windows-1252"),
         ("días más áridos".encode("mac_roman"), "Mac Roman"),
         ("días más áridos".encode("cp850"), "the DOS code page 850"),
+        ("30 días".encode("mac_roman"), None), ("don’t".encode("cp1252"), "Windows-1252"),
         (b"\xff\xff\xff", None), (b"\xed\xa0\x80", None), (b"caf\xc3", None),
     ],
 )  # fmt: skip

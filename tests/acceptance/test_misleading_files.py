@@ -55,12 +55,13 @@ def test_rows_that_lack_other_cells() -> None:
 @pytest.mark.parametrize(
     ("cells", "hint"),
     [
-        (("0", "1", "2"), "index of a DataFrame"), (("a", "b", "c"), "index of a DataFrame"),
+        (("0", "1", "2"), "index of a DataFrame"), (("2", "3", "1"), "index of a DataFrame"),
+        (("a", "b", "c"), "name the column after its field, or remove it"),
         ((" ", "", ""), "remove the empty column"),
     ],
 )  # fmt: skip
 def test_first_column_without_a_name(cells: tuple[str, ...], hint: str) -> None:
-    """The first column is the index, unless it is empty."""
+    """The first column is the index if it has the numbers of the rows."""
     report = _checked("," + _REPORTS, *(f"{cell},{row}" for cell, row in zip(cells, _ROWS, strict=True)))
     (problem,) = report.problems
     assert hint in (problem.hint or "")
@@ -69,12 +70,12 @@ def test_first_column_without_a_name(cells: tuple[str, ...], hint: str) -> None:
 @pytest.mark.parametrize(
     ("cells", "hint"),
     [
-        (("7", "8", "9"), "index of a DataFrame"), (("7", "9", "8"), "name the column after its field, or remove it"),
+        (("1", "2", "3"), "index of a DataFrame"), (("7", "9", "8"), "name the column after its field, or remove it"),
         (("x", "y", "z"), "name the column after its field, or remove it"), (("", "", ""), "remove the empty column"),
     ],
 )  # fmt: skip
 def test_other_column_without_a_name(cells: tuple[str, ...], hint: str) -> None:
-    """Another column is the index only if it counts."""
+    """Another column is no different."""
     rows = [row.replace(",", f",{cell},", 1) for cell, row in zip(cells, _ROWS, strict=True)]
     (problem,) = _checked(_REPORTS.replace(",", ",,", 1), *rows).problems
     assert hint in (problem.hint or "")
@@ -332,3 +333,22 @@ def test_tables_of_contracts_without_a_table_form(header: str, contract: str) ->
     (problem,) = _checked(header, ",".join(["1"] * (header.count(",") + 1))).problems
     assert f"{contract} has no table form: write .json" in (problem.hint or "")
     assert "rename" not in (problem.hint or "")
+
+
+def test_ids_without_a_name() -> None:
+    """The only column that is missing is the one without a name."""
+    report = _checked(_REPORTS.replace("report_id", ""), *_ROWS)
+    assert "name it 'report_id'" in {problem.hint for problem in report.problems}
+
+
+@pytest.mark.parametrize("cells", [2, 1])
+def test_two_rows_on_one_line(cells: int) -> None:
+    """The line break between two parts is missing: the last cell and the first one may be one."""
+    first, second = _ROWS[:2]
+    report = _checked(_REPORTS, f"{first}{',' if cells == 2 else ''}{second}")
+    assert _hints(report, "MC031") == {"two rows are on one line: start a new line for the second"}
+
+
+def test_full_width_commas() -> None:
+    (problem,) = _checked(_REPORTS.replace(",", "，"), *(row.replace(",", "，") for row in _ROWS)).problems
+    assert problem.message == "the columns are separated by full-width commas, not by commas"

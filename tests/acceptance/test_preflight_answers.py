@@ -346,6 +346,13 @@ def _problems(ran: Ran, check_id: str) -> list[str]:
     return [f"{problem['code']} {problem['message']}" for problem in one(ran, check_id)["problems"]]
 
 
+def test_every_record_ends_its_case(checked: Call, tmp_path: Path) -> None:
+    """Only the last segment of a case ends it."""
+    sent = sent_file(tmp_path, "triage", [{**record, "end_of_case": True} for record in SENT["triage"]])
+    (message,) = _problems(checked(sent, list_file(tmp_path, "triage")), "triage/response")
+    assert message == "MC503 'end_of_case' is true in every record of 10 cases"
+
+
 def test_runtime_in_milliseconds(checked: Call, tmp_path: Path) -> None:
     """A runtime of about 1000 times the time between the first and the last message: 20 s and 20,000."""
     times = [(1747735000.0 + n, 1747735001.0 + n, n + 1.0) for n in range(20)]

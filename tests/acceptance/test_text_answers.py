@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,10 +36,13 @@ EXAMPLES = {
         "Traceback (most recent call last): File",
         "rate limit exceeded",
     ],
-    "placeholder": ["N/A", "TODO", "None", "lorem ipsum dolor", "[answer]"],
-    "mojibake": ["InfecciÃ³n", "38 Â°C", "donâ€™t"],
+    "placeholder": ["N/A", "TODO", "None", "lorem ipsum dolor", "[answer]", "[ilegible]"],
+    "mojibake": ["Infecci├│n", "losart├ín", "InfecciÃ³n", "38 Â°C", "donâ€™t"],
     "replacement": ["Infecci\ufffdn"],
     "escape": ["Infecci\\u00f3n", "38 \\xb0C", "Gout\\n\\nBecause"],
+    "Python object": ["b'gout'", "<generator object generate at 0x7fbb8deb7e>", "<app.Answer object at 0x7f00>"],
+    "LaTeX": ["\\boxed{gout}"],
+    "quoted-printable": ["Infecci=C3=B3n"],
     "HTML": ["Infecci&oacute;n", "Gout<br>", "5 &gt; 4"],
 }
 CLINICAL = [
@@ -179,6 +183,10 @@ def test_numbers(call: Call, tmp_path: Path) -> None:
     assert _preflight(call, tmp_path, "reports", SENT["reports"], tmp_path / "t.json") == [
         "MC508 'max_memory_mb' is below 5", "MC508 'avg_cpu_percent' is at most 1",
     ]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps(telemetry(run(memory=5e8, cpu=48))), encoding="utf-8")
+    assert "MC508 'max_memory_mb' is more than 1 TB" in _preflight(
+        call, tmp_path, "reports", SENT["reports"], tmp_path / "t.json"
+    )
     (tmp_path / "m.json").write_text(json.dumps(model(time=0.118)), encoding="utf-8")
     assert _preflight(call, tmp_path, "lesions", SENT["lesions"], tmp_path / "m.json") == [
         "MC508 'inference_time_ms' is below 1: no image can be read in that time"
@@ -262,3 +270,63 @@ def test_chunks_give_the_same_impression(first: list[str], second: list[str], va
     right.see(watch, second)
     left.absorb(right)
     assert list(left.remarks(watch)) == list(whole.remarks(watch))
+
+
+def test_loop() -> None:
+    """A text that repeats itself is long; a short one may be a list."""
+    assert _found("take one tablet with water " * 12) == ["'text' repeats itself"]
+    assert _found("0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "take one tablet with water, then rest. " * 3) == []
+
+
+def test_base64_of_short_texts() -> None:
+    words = ["Gout", "Asthma", "Measles", "Anemia", "aPTT", "Sepsis", "Malaria", "Scurvy"]
+    watch = Watch(track="benchmark", texts=lambda row: [(("text",), row)])
+    encoded = [b64encode(word.encode()).decode() for word in words]
+    for texts, expected in ((encoded, ["'text' looks like Base64 in all 8 answers"]), (words, [])):
+        impression = Impression()
+        impression.see(watch, texts)
+        assert [message for _, message, _ in impression.remarks(watch)] == expected
+
+
+def test_same_object() -> None:
+    """That all answers start in the same way is no prompt."""
+    watch = Watch(track="benchmark", texts=lambda row: [(("text",), row)])
+    impression = Impression()
+    found = list(impression.see(watch, [f"<generator object generate at 0x7fbb8deb{at}>" for at in range(8)]))
+    assert len(found) == 8
+    assert not list(impression.remarks(watch))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"model_predictions": [], "lsi_confidence_scores": {"Airway": 0.9}},
+            "MC508 'model_predictions' is empty, though a confidence is 0.5 or more",
+        ),
+        ({"model_predictions": [], "lsi_confidence_scores": {"Airway": 0.1}}, ""),
+    ],
+)
+def test_no_groups(changes: Record, message: str, call: Call, tmp_path: Path) -> None:
+    """A list is empty if there is none, but not if a group is likely."""
+    found = _preflight(call, tmp_path, "triage", [{**SENT["triage"][0], **changes}, *SENT["triage"][1:]])
+    assert found == ([message] if message else [])
+
+
+@pytest.mark.parametrize(("step", "counts"), [(2.0, True), (0.0, False)])
+def test_times_since_the_start(step: float, counts: bool, call: Call, tmp_path: Path) -> None:
+    """Times that count up are no milliseconds."""
+    sent = [{**each, "processing_time_sec": 9.0 + step * at} for at, each in enumerate(SENT["reports"])]
+    output = call("preflight", sent_file(tmp_path, "reports", sent), "--format", "json").out
+    assert ("the times count up: write the time of each report alone" in output) == counts
+    assert ("divide it by 1000" in output) != counts
+
+
+def test_names_of_entities(call: Call, tmp_path: Path) -> None:
+    said = [
+        {**each, "prediction": {**each["prediction"], "entities": {"labs": ["sodio", "├│rea"]}}}
+        for each in SENT["benchmark"]
+    ]
+    assert _preflight(call, tmp_path, "benchmark", said[:1])[0].startswith(
+        "MC507 an item of 'labs' has wrongly decoded"
+    )

@@ -14,6 +14,9 @@ import medcontract
 
 AS_DATE = "write the date as in 2026-05-31, not as a number of seconds or days"
 _NO_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
+_DATED = "a spreadsheet made a date of the number: format the column as text, and export it again"
+_NO_NUMBER = "write a number; if there is none, use null or an empty cell where that is allowed"
+_SHEET_ERROR = "a spreadsheet found no value for the cell: correct its formula, or write the value itself"
 _SCALE = "the scale is 0 to 1: divide percentages by 100, apply the sigmoid to logits, rescale other values"
 _SPECIALTIES = "one of Cardiology, Neurology, Oncology, Internal Medicine, Emergency Medicine, Other"
 
@@ -37,6 +40,14 @@ def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
      "write the number of seconds, without a unit: 1 ms is 0.001 seconds"),
     ("reports/predictions", {"processing_time_sec": "1,250"},
      "write the number with a dot before its decimals, and without thousands separators"),
+    ("reports/predictions", {"processing_time_sec": "01. Mai"}, _DATED),
+    ("reports/predictions", {"processing_time_sec": "5-Jan"}, _DATED),
+    ("reports/predictions", {"processing_time_sec": "Jan-05"}, _DATED),
+    ("reports/predictions", {"processing_time_sec": "٥٫٠"}, "write the digits 0 to 9, with a dot before decimals"),
+    ("reports/predictions", {"processing_time_sec": "\\N"}, _NO_NUMBER),
+    ("reports/predictions", {"processing_time_sec": "."}, _NO_NUMBER),
+    ("reports/predictions", {"processing_time_sec": "five"}, "write a number, not a word"),
+    ("reports/predictions", {"processing_time_sec": "#N/A", "urgency": "#REF!"}, _SHEET_ERROR),
     ("triage/response", {"message_sent_time": "2025-05-20T10:00:00Z"},
      "write the time as a number of seconds since 1970 (UNIX time)"),
     ("triage/response", {"model_predictions": [0, 1, 0]},

@@ -20,8 +20,8 @@ _LONGEST = 100
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _SPACE = re.compile(r"[^\S\n]+")
 _AROUND = re.compile(r"^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
-_SEPARATOR = re.compile(r"(?:[-_.,]|[^\S\n])+")
-_IGNORED = dict.fromkeys(map(ord, "-_.,0 \t\r\f\v"))
+_SEPARATOR = re.compile(r"(?:[-_.,/]|[^\S\n])+")
+_IGNORED = dict.fromkeys(map(ord, "-_.,/0 \t\r\f\v"))
 _AFFIXES = ("a prefix", "a suffix")
 _MISSING = ("a missing prefix", "a missing suffix")
 _ORDER = "the order of their parts"

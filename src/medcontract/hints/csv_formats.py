@@ -26,7 +26,7 @@ Fits = Callable[[frozenset[str]], bool]
 """Whether column names belong to the contract, or to any contract."""
 
 _MARK = "\ufeff"
-_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars", "，": "full-width commas"}
 _MOST_LINES = 50
 _MOST_ABOVE = 20
 """Lines above the header."""
@@ -132,8 +132,11 @@ def other_format_of(source: Source, header: Sequence[str], contract: CompiledCon
     return other_format(source, lambda names: not known.isdisjoint(names), [column.name for column in needed])
 
 
-def unnamed_hint(source: Source, header: Sequence[str]) -> str | None:
-    """Return the hint about a column without a name: a comma too many, an empty column, or the index of a DataFrame."""
+def unnamed_hint(source: Source, header: Sequence[str], absent: Sequence[str] = ()) -> str | None:
+    """Return the hint about a column without a name: a comma too many, an empty column, or the index of a DataFrame.
+
+    `absent`: the required columns that the header lacks.
+    """
     position, unnamed = header.index(""), header.count("")
     at_the_end = not any(header[position:])
     rows = _rows(source)
@@ -145,7 +148,17 @@ def unnamed_hint(source: Source, header: Sequence[str]) -> str | None:
     cells = [row[position] for row in rows if position < len(row)]
     if cells and not any(cell.strip() for cell in cells):
         return "remove the empty column"
-    return index_hint("") if position == 0 or _counts(cells) else "name the column after its field, or remove it"
+    if _are_row_numbers(cells):
+        return index_hint("")
+    return f"name it '{absent[0]}'" if len(absent) == 1 else "name the column after its field, or remove it"
+
+
+def _are_row_numbers(cells: Sequence[str]) -> bool:
+    """Return whether the cells are the numbers from 0, or from 1, in any order."""
+    if not all(cell.isascii() and cell.isdigit() and len(cell) < 10 for cell in cells):
+        return False
+    numbers = sorted(map(int, cells))
+    return bool(numbers) and numbers[0] < 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _counts(cells: Sequence[str]) -> bool:

@@ -41,6 +41,11 @@ _FORMATS = (
         _variants("choices object", "choices model usage"),
     ),
     _Format(
+        "a message of the Anthropic API", "write only the text in content[0].text",
+        _variants("type role content", "role content stop_reason"),
+    ),
+    _Format("a message of a chat API", "write only the text in 'content'", _variants("role content")),
+    _Format(
         "a file of samples of lm-evaluation-harness",
         "write one record for each: its id, and filtered_resps[0] as the answer",
         _variants("doc_id resps", "doc_id filtered_resps", "doc_id doc target"),

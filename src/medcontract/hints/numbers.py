@@ -20,9 +20,14 @@ _AMBIGUOUS = lazy_pattern(r"\s*-?[1-9][0-9]{0,2},[0-9]{3}\s*")
 _PERCENT = lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*(?:%|percent|per cent|pct|por ciento)\s*")
 _CLOCK = lazy_pattern(r"\s*[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?\s*")
 _DATE_LIKE = lazy_pattern(r"\s*([0-9]{4}([-./])[0-9]{2}\2[0-9]{2}.*|[0-9]{1,2}([-./])[0-9]{1,2}\3[0-9]{4}.*)\s*")
+_MONTH = (
+    "(?:jan|feb|m[aä]r|apr|ma[iy]|june?|july?|aug|sept?|o[ck]t|nov|de[cz]|ene|abr|ago|dic)"
+    "(?:uary|ruary|ch|il|ust|tember|ober|ember)?"
+)
+_APART = "[. /-]{1,2}"
 _NUMBER_HINTS = (
     (lazy_pattern(r"-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?"), "write the number without thousands separators"),
-    (lazy_pattern(r"nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?", re.IGNORECASE),
+    (lazy_pattern(r"nan|n/?a|null|none|#?n/?a!?|[-.?*]+|\\n|inf|infinity|#[a-z0-9/]+[!?]?", re.IGNORECASE),
      "write a number; if there is none, use null or an empty cell where that is allowed"),
     (lazy_pattern(r""), "write a number; it must not be empty"),
     (lazy_pattern(r"[A-Za-z_][\w.]*\((?:[^0-9]*)-?[0-9.]+(?:e-?[0-9]+)?\D.*\)|[A-Za-z_][\w.]*\(-?[0-9.]+(?:e-?[0-9]+)?\)"),
@@ -31,10 +36,14 @@ _NUMBER_HINTS = (
     (lazy_pattern(r"-?P(?:[0-9]+D)?T[0-9.HMS]+|-?[0-9]+ days?,? [-+]?[0-9]+:[0-9]{2}(?::[0-9.]+)?"),
      "write a number{unit}, not a duration (in pandas: column.dt.total_seconds())"),
     (lazy_pattern(r"[0-9.,]+ *(?:-|–|to|a|bis) *[0-9.,]+"), "write one number, not a range"),
+    (lazy_pattern(rf"[0-9]{{1,2}}{_APART}{_MONTH}\.?(?:{_APART}[0-9]{{2,4}})?|{_MONTH}\.?{_APART}[0-9]{{2,4}}",
+                  re.IGNORECASE),
+     "a spreadsheet made a date of the number: format the column as text, and export it again"),
+    (lazy_pattern(r"(?!.*[0-9])[-+]?\d+(?:[.,٫]\d+)?"), "write the digits 0 to 9, with a dot before decimals"),
     (lazy_pattern(r"[IVXLC]{1,6}"), "write the number in digits: II is 2"),
     (lazy_pattern(r"(?:[<>≤≥~±]|[^\W\d_]{1,20}[ :.=]{1,2})? ?-?[0-9]+(?:[.,][0-9]+)?(?: ?[^-\w]?[^-\d_]{0,20})"),
      "write only the number"),
-    (lazy_pattern(r"[^0-9]+"), "write a number, not a word"),
+    (lazy_pattern(r"[^0-9]*[^\W\d_][^0-9]*"), "write a number, not a word"),
     (lazy_pattern(r"[0-9.,]+ ?[/x×*:±] ?[0-9.,]+.{0,20}"), "write one number"),
 )  # fmt: skip
 """For strings that were meant as a number: the first pattern that matches."""

@@ -109,6 +109,8 @@ def value_hint(finding: Finding, parsed: Any, schema: dict[str, Any], in_table: 
         return f"this means that there was no error: {LEAVE_EMPTY}"
     if in_table and isinstance(given, str) and given.startswith("="):
         return "the cell has a formula: export the values of the sheet"
+    if isinstance(given, str) and _SHEET_ERROR.fullmatch(given):
+        return "a spreadsheet found no value for the cell: correct its formula, or write the value itself"
     choice = _other_choice(finding, given, nodes, parsed, schema, in_table)
     hint = finding.hint if choice is None else choice
     hint = hint or _named_hint(finding, given, schema)
@@ -159,6 +161,7 @@ def _format_hint(given: Any, nodes: Sequence[Any]) -> str | None:
     return next((hint for pattern, hint in _DATE_HINTS if DATE in patterns and pattern.fullmatch(text)), None)
 
 
+_SHEET_ERROR = lazy_pattern(r"#(?:N/?A|NV|NAME\?|REF!|VALUE!|DIV/0!|NUM!|NULL!|SPILL!|WERT!|BEZUG!|¡[A-Z/0]+!)\s*")
 _ANY_GUID = lazy_pattern(r"(?:urn:uuid:)?\{?(?:[0-9a-fA-F]{4}-?){8}\}?")
 _LABEL_NUMBER = lazy_pattern(r"\s*(?:label|class|clase|klasse|cat|category)[ _-]?[0-9]+\s*", re.IGNORECASE)
 _NEGATION = frozenset(("no", "not", "non", "without", "sin", "kein", "keine", "ohne", "negative", "except"))

@@ -404,6 +404,10 @@ def _ragged(cells: Sequence[str | None], header: Sequence[str]) -> Finding:
     return Finding("MC031", message, _ragged_hint(cells, len(header)))
 
 
+_FEWEST_GLUED = 3
+"""In a narrower table, twice the cells may be a text with commas."""
+
+
 def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
     if (cells[0] or "").startswith("#"):
         return "remove this line if it is a comment"
@@ -411,6 +415,8 @@ def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
         halves = sum(bool(a and b and a.isdecimal() and b.isdecimal()) for a, b in pairwise(cells))
         if halves >= len(cells) - columns:
             return "write decimal numbers with a dot, not a comma: 0.5"
+        if columns > _FEWEST_GLUED and len(cells) in (2 * columns - 1, 2 * columns):
+            return "two rows are on one line: start a new line for the second"
         return "put cells that contain a comma in double quotes"
     only = cells[0] or ""
     if len(cells) == 1 and only.count(",") == columns - 1:

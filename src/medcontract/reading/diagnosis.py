@@ -128,8 +128,11 @@ def _kind(head: bytes, packed: bool) -> _Kind | None:
 _ENCODINGS = (("Windows-1252", "cp1252"), ("Mac Roman", "mac_roman"), ("the DOS code page 850", "cp850"))
 """The most common one first: it wins ties."""
 _LETTERS = frozenset("áéíóúüñÁÉÍÓÚÜÑçÇàèòêôõãäöß¿¡ºª“”‘’–—…€µ°")
+_OTHERS = lazy_pattern(r"[^\x00-\x7f]")
+_WITHIN_WORD = lazy_pattern(r"(?<=[^\W\d_])(?:[“”‘–—…€µ°¡¿]|’(?!(?:[tsdm]|re|ve|ll)\b))(?=[^\W\d_])")
+"""Marks between two letters: í and ó of Mac Roman, read as Windows-1252."""
 _UTF8_START = lazy_pattern(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]")
-_CONTEXT = 200
+_CONTEXT = 2000
 """Bytes around an invalid one that are compared."""
 
 
@@ -146,13 +149,15 @@ def encoding_of(data: bytes, offset: int) -> Encoding | None:
     near = data[max(0, offset - _CONTEXT) : offset + _CONTEXT]
     rated = [(_rate(near, codec), -number) for number, (_, codec) in enumerate(_ENCODINGS)]
     score, number = max(rated)
-    return Encoding(*_ENCODINGS[-number]) if score > 0 else None
+    found = Encoding(*_ENCODINGS[-number])
+    is_odd = number == 0 and _WITHIN_WORD.search(near.decode(found.codec, "replace"))
+    return found if score > 0 and not is_odd else None
 
 
 def _rate(data: bytes, codec: str) -> int:
     """Count the other characters: usual letters in this encoding minus all others."""
     text = data.decode(codec, "replace")
-    return sum(1 if char in _LETTERS else -1 for char in text if not char.isascii())
+    return sum(1 if char in _LETTERS else -1 for char in _OTHERS.findall(text))
 
 
 def _not_utf8_hint(data: bytes, offset: int) -> str:

@@ -8,6 +8,7 @@ A column is compared until its values differ. What is kept can be merged, and do
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -35,6 +36,10 @@ _LONGEST = 1000
 _PREFIX = 25
 _SHORTEST_CUT = 10
 _SAME_ITEM = 10
+_LONG_LOOP = 200
+_TAIL = 20
+"""The number of characters at the end of a long text that a model repeats if it loops."""
+_LOOP = ("repeats itself", "check whether the model looped (a repetition penalty helps)")
 
 Texts = Callable[[Any], Iterable[tuple[Path, str]]]
 """The texts of a record that are scored, with their paths."""
@@ -222,6 +227,9 @@ class Impression(Struct):
             known = [text for text in texts if text]
             if known and not any(type(token) is int for token in path):
                 self.texts.setdefault(_name(path), _Common()).see(known)
+        for at, record in enumerate(rows):
+            loops = ((path, text) for path, text in read(record) if len(text) >= _LONG_LOOP)
+            yield from ((at, _finding(path, *_LOOP)) for path, text in loops if text.count(text[-_TAIL:]) >= _SAME_ITEM)
         patterns = _patterns(watch.track)
         if patterns.found_in([text for texts in by_path.values() for text in texts]):
             for at, record in enumerate(rows):
@@ -250,15 +258,30 @@ class Impression(Struct):
             yield from _about_texts(name, texts)
 
 
+_BASE64 = lazy_pattern(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)\Z")
+_OF_OBJECT = lazy_pattern(r"<[\w.]+ (?:object|.* at 0x)")
+
+
+def _is_base64(text: str) -> bool:
+    """Return whether the text is Base64 of a text. Few words are by chance, and no eight different ones."""
+    if not _BASE64.match(text):
+        return False
+    try:
+        return b64decode(text).decode().isprintable()
+    except ValueError:
+        return False
+
+
 _SHAPES = (
-    (lazy_pattern(r"[\[(]?[A-Ha-h][\])]?[.:]?\Z"), "is a letter",
+    (lazy_pattern(r"[\[(]?[A-Ha-h][\])]?[.:]?\Z").match, "is a letter",
      "write the text of the option, if the references have texts"),
-    (lazy_pattern(r"(?=.*[0-9+/=A-Z])(?=.*[a-z])(?:[A-Za-z0-9+/]{4}){4,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z"),
-     "looks like Base64", "decode it: base64.b64decode(text).decode()"),
-    (lazy_pattern(r"\[(?:[0-9]+(?:, ?|\]\Z)){2,}"), "is a list of numbers", "decode the tokens: tokenizer.decode(ids)"),
-    (lazy_pattern(r"(?=.*%[0-9A-F]{2})[^\s]+\Z"), "is encoded as in a URL", "decode it: urllib.parse.unquote(text)"),
+    (_is_base64, "looks like Base64", "decode it: base64.b64decode(text).decode()"),
+    (lazy_pattern(r"\[(?:[0-9]+(?:, ?|\]\Z)){2,}").match, "is a list of numbers",
+     "decode the tokens: tokenizer.decode(ids)"),
+    (lazy_pattern(r"(?=.*%[0-9A-F]{2})[^\s]+\Z").match, "is encoded as in a URL",
+     "decode it: urllib.parse.unquote(text)"),
 )  # fmt: skip
-"""What all answers look like, if none of them can be meant: the pattern, what to say, and what to do."""
+"""What all answers look like, if none of them can be meant: a test, what to say, and what to do."""
 
 
 def _about_texts(name: str, texts: _Common) -> Iterator[tuple[str, str, str]]:
@@ -271,9 +294,10 @@ def _about_texts(name: str, texts: _Common) -> Iterator[tuple[str, str, str]]:
     if start and set(texts.first) == {start}:
         yield TEXT_CODE, f"{name} is the same text in all {total:,} answers", "check that each case was answered"
     elif len(start) >= _PREFIX:
-        message = f"{name} starts with the same {len(start):,} characters in all {total:,} answers"
-        yield TEXT_CODE, message, "keep only what the model generated, without the prompt"
-    elif shape := next((each for each in _SHAPES if all(map(each[0].match, texts.first))), None):
+        if not _OF_OBJECT.match(start):  # there is a warning about each
+            message = f"{name} starts with the same {len(start):,} characters in all {total:,} answers"
+            yield TEXT_CODE, message, "keep only what the model generated, without the prompt"
+    elif shape := next((each for each in _SHAPES if all(map(each[0], texts.first))), None):
         yield TEXT_CODE, f"{name} {shape[1]} in all {total:,} answers", shape[2]
     elif _SHORTEST_CUT <= longest < _LONGEST and 2 * len(cut) >= len(texts.first) and spaced > 1:
         message = f"{name} has exactly {longest:,} characters in half of the answers or more, and never more"

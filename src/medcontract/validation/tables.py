@@ -223,7 +223,9 @@ class CsvReader(TableReader):
         if finding.code == "MC102" and not finding.field:
             from medcontract.hints.csv_formats import unnamed_hint
 
-            hint = unnamed_hint(self.source, self.names)
+            columns = [each.name for each in self.contract.columns if not each.nullable]
+            absent = [name for name in columns if name not in self.names]
+            hint = unnamed_hint(self.source, self.names, absent)
             return finding._replace(hint=hint) if hint else super().explain_header(finding)
         return super().explain_header(finding)
 

@@ -19,6 +19,7 @@ from medcontract.evaluation.near_misses import differences, folded, near_pairs
     ("r-7 ", "R-07", "case, whitespace or leading zeros"),
     (("qa", "b-1"), ("QA", "b-01"), "case or leading zeros"),
     ("r_7", "R-07", "case, leading zeros or separators"),
+    ("R/7/1", "R-7-1", "separators"),
     ("Airway Control", "airway_control", "case or separators"),
     (("Clinical QA", "1"), ("clinical_qa", "1"), "case or separators"),
 ])  # fmt: skip

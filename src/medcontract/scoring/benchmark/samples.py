@@ -13,7 +13,7 @@ from msgspec import Struct
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import BrokenPlugin, CallError
-from medcontract.normalizers.terms import Terms
+from medcontract.normalizers.terms import CATEGORIES, Terms
 from medcontract.problems import Finding, Path
 from medcontract.scoring.benchmark.metrics import (
     Measured,
@@ -97,6 +97,10 @@ def texts_of(record: Prediction | Sample) -> Iterator[tuple[Path, str]]:
         yield ("prediction", "rationale"), said.rationale
     if said.diagnosis:
         yield ("prediction", "diagnosis"), said.diagnosis
+    if said.entities:
+        for category in CATEGORIES:
+            for at, name in enumerate(getattr(said.entities, category) or ()):
+                yield ("prediction", "entities", category, at), name
 
 
 def checked_custom_metrics(protocol: Protocol) -> dict[str, CustomMetric]:

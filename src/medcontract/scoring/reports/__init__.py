@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,7 @@ _WATCH = Watch(
 )
 _LEAST_MB = 5
 """No process that runs a model needs less memory."""
+_BYTES = 1_000_000
 
 
 class ReportsScorer(Scorer):
@@ -170,6 +172,8 @@ class ReportsScorer(Scorer):
         if slow:
             many = 2 * len(slow) > len(times)
             hint = "write 'processing_time_sec' in seconds: if it is in milliseconds, divide it by 1000"
+            if len(times) > 2 and all(earlier < later for earlier, later in pairwise(times)):
+                hint = "the times count up: write the time of each report alone, not since the start"
             yield Remark(
                 contract="reports/predictions", message=_slow_records(len(slow), limit), hint=hint if many else None
             )
@@ -183,6 +187,8 @@ class ReportsScorer(Scorer):
         odd = (
             (sum(run.max_memory_mb < _LEAST_MB for run in runs), f"'max_memory_mb' is below {_LEAST_MB}",
              "write MB: 0.5 GB are 512"),
+            (sum(run.max_memory_mb >= _BYTES for run in runs), "'max_memory_mb' is more than 1 TB",
+             "write MB: divide bytes by 1,000,000 (or 1,048,576), KB by 1000"),
             (sum(run.avg_cpu_percent <= 1 for run in runs), "'avg_cpu_percent' is at most 1",
              "write percent: a share of 0.48 is 48"),
         )  # fmt: skip

@@ -163,6 +163,9 @@ _EARLIEST = 1_000_000_000
 """September 2001, as UNIX time."""
 
 
+_CONFIDENT = 0.5
+
+
 def _check(record: contract.SegmentResponse) -> Iterator[Finding]:
     """Times that are no UNIX times, and confidences that are none."""
     if record.message_sent_time < _EARLIEST:
@@ -171,6 +174,9 @@ def _check(record: contract.SegmentResponse) -> Iterator[Finding]:
     confidences = record.lsi_confidence_scores
     if confidences and any(not 0 <= value <= 1 for value in confidences.values()):
         yield implausible(("lsi_confidence_scores",), "has a value outside 0 to 1", "write confidences from 0 to 1")
+    if confidences and not record.model_predictions and max(confidences.values()) >= _CONFIDENT:
+        message = f"is empty, though a confidence is {_CONFIDENT} or more"
+        yield implausible(("model_predictions",), message, "list the groups above the threshold")
 
 
 _WATCH = Watch(track="triage", columns={"'model_predictions'": _PREDICTIONS}, check=_check)
@@ -249,7 +255,7 @@ class TriageScorer(Scorer):
         )
 
     def remarks(self, pairings: Mapping[str, Pairing], documents: Documents) -> Iterator[Remark]:
-        """Cases of the inventory that are answered completely, but have no record with `end_of_case`; units of time."""
+        """Cases of the inventory that are answered completely, but end nowhere or in every record; units of time."""
         (pairing,) = pairings.values()
         yield from _milliseconds(pairing)
         cases: dict[str, list[Any]] = {}
@@ -263,6 +269,13 @@ class TriageScorer(Scorer):
                 message=f"{endless:,} of {plural(len(answered), 'case')} of the inventory "
                 f"{'have' if endless > 1 else 'has'} no record with 'end_of_case' true",
                 hint="set it for the last segment of each case: records that differ from the truth do not count",
+            )
+        ended = [marks for marks in answered if len(marks) > 1 and all(mark.ends for mark in marks)]
+        if ended:
+            yield Remark(
+                contract="triage/response",
+                message=f"'end_of_case' is true in every record of {plural(len(ended), 'case')}",
+                hint="set it only for the last segment of each case: records that differ from the truth do not count",
             )
 
 
