@@ -203,10 +203,11 @@ const OF_FILES = {
   },
   covers(rule, mine, other, given) {
     const pair = pairOf(mine[0].contract.id);
-    const fields = pair?.truth === rule.other ? pair.key : fieldsOf(rule);
+    const fields = fieldsOf(rule);
+    const isPaired = pair?.truth === rule.other && `${pair.key}` === `${fields}`;
     const expected = new Set(other.records.map((value) => keyOf(value, fields)));
     let missing;
-    if (pair?.truth === rule.other) {
+    if (isPaired) {
       const { answers, known } = given(pair);
       missing = answers.missing(expected, known);
     } else {
