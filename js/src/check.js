@@ -702,7 +702,7 @@ function containerOf(text) {
   return end > 0 && text[skipSpace(text, end)] === "{" ? "jsonl" : "json";
 }
 
-/** The findings about a structure, except those that only result from a fault of the same value. */
+/** The findings about a structure, except what only results from a fault of the same value. */
 function withoutConsequences(findings, faults) {
   if (!findings.length) return findings;
   const key = (path) => JSON.stringify(path);

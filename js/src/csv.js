@@ -69,7 +69,7 @@ export function otherSeparator(raw, fits) {
   return null;
 }
 
-/** Whether the text of a header is that of a JSON file. */
+/** Whether a header is the text of a JSON file. */
 export const isJson = (raw) => JSON_START.test(raw);
 
 /** Converts the cells of rows to records. */

@@ -23,7 +23,7 @@ function keptFields(contract) {
 /**
  * Check the files of a submission, each alone and then together. A file is {name, source} with an optional `contract` and
  * `container`. `cases`: the ids that are expected, a list of {contract, records}. `only`: the contracts of the challenge;
- * `submission`: those of which there must be a file. `listing`: {sizes, isWhole}, the sizes of
+ * `submission`: contracts of which there must be a file. `listing`: {sizes, isWhole}, the sizes of
  * all files by name, in which files that a document names are looked for; `isWhole` if there can be no others beside them.
  */
 export async function preflight(files, { cases = [], only = null, submission = [], listing = null, progress = null } = {}) {

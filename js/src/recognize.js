@@ -90,7 +90,7 @@ function outlineOf(text) {
   return { kind: "file", ...found };
 }
 
-/** The keys of the object that starts here, as far as the text goes, and those of the first object in each list. */
+/** The keys of the object that starts here, as far as the text goes, and the keys of the first object in each list. */
 function keysOf(text, start) {
   if (text[start] !== "{") return null;
   const found = { keys: new Set(), lists: new Map(), schema: null };
