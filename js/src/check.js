@@ -71,6 +71,9 @@ export async function validate(source, { contract = null, container = null, only
   return file.report();
 }
 
+/** JSON knows no other white space, such as U+2028. */
+const isBlank = (text) => !/[^ \t\r\n]/.test(text);
+
 /** Scan a value in a text that goes on with `next`: then `1e` and `fals` do not break off. */
 function scanPart(raw, next) {
   try {
@@ -128,7 +131,7 @@ class File {
     }
     if (!this.contract) {
       while (!this.done && this.text.length < MAX_RECORD / 4) yield this.text.length * 2;
-      if (!this.text.trim()) return this.empty();
+      if (isBlank(this.text)) return this.empty();
       this.container ??= containerOf(this.text);
       const { id, problem } = recognize(this.text, this.container, this.only, this.done);
       if (!id) {
@@ -275,7 +278,7 @@ class File {
     const { contract } = this;
     while (!this.done) yield Infinity;
     const { text } = this;
-    if (!text.trim()) return this.empty();
+    if (isBlank(text)) return this.empty();
     let scanned;
     try {
       scanned = scan(text);
