@@ -48,8 +48,8 @@ def find_positions(
             in_crlf = False  # a CRLF is one line break: what is between its halves belongs to the line that it ends
             while at < min(offset, last) and not in_crlf and (block := reader.read(at, min(offset, at + BLOCK))):
                 if block.endswith(b"\r") and reader.read(at + len(block), at + len(block) + 1) == b"\n":
-                    block = block[:-1]
-                    in_crlf = at + len(block) + 1 == offset
+                    in_crlf = at + len(block) == offset
+                    block = block[:-1] if in_crlf or len(block) > 1 else b"\r\n"
                 if breaks := block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n"):
                     line, column = line + breaks, 1
                 column += _count_characters(block[max(block.rfind(b"\n"), block.rfind(b"\r")) + 1 :])
